@@ -46,8 +46,8 @@ fn merging(out: &mut impl std::io::Write) -> std::io::Result<()> {
     )
 }
 
-/// The time this program was given, where the system tells; else the time that passed.
-/// On a machine that others use too only the first says anything.
+/// CPU time of this program where the system reports it; otherwise elapsed time. On a shared
+/// machine only CPU time is meaningful.
 fn clock(since: Instant) -> Duration {
     let told = std::fs::read_to_string("/proc/self/schedstat").ok();
     let nanoseconds = told.and_then(|text| text.split_whitespace().next()?.parse().ok());

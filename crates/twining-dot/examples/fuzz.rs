@@ -31,7 +31,7 @@ fn main() -> std::io::Result<ExitCode> {
     let (files, mut dice, mut seen) =
         (corpus.len(), Dice(seed | 1), std::collections::HashSet::new());
     let (mut valid, mut edited, mut merged) = (0_u64, 0_u64, 0_u64);
-    // A release build ends at a panic; the input is told before that.
+    // A release build aborts on panic; print the input first.
     std::panic::set_hook(Box::new(|panic| {
         let input =
             CURRENT.lock().map(|input| input.escape_ascii().to_string()).unwrap_or_default();

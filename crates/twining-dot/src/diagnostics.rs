@@ -1,4 +1,4 @@
-//! Where something stands: byte spans for the machine, line and column for people.
+//! Source positions: byte spans for machines, line and column for people.
 
 use crate::charset::Charset;
 
@@ -64,7 +64,8 @@ impl Diagnostic {
     }
 }
 
-/// Walks the source once, forwards, and tells the line and column of each offset asked for in order.
+/// Walks the source once, forwards, and returns the line and column of each offset, requested in
+/// order.
 pub(crate) struct LineIndex<'a> {
     source: &'a [u8],
     charset: Charset,

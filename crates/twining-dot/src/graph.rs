@@ -19,9 +19,9 @@ pub struct Graph {
     pub name: Option<DotId>,
     /// The attributes of the graph itself.
     pub attributes: Attributes,
-    /// What `node [..]` said outside of subgraphs, the last word of each attribute.
+    /// Attributes set by `node [..]` outside subgraphs; the last value of each wins.
     pub node_defaults: Attributes,
-    /// What `edge [..]` said outside of subgraphs, the last word of each attribute.
+    /// Attributes set by `edge [..]` outside subgraphs; the last value of each wins.
     pub edge_defaults: Attributes,
     /// The nodes, in order of first mention.
     pub nodes: Vec<Node>,
@@ -39,7 +39,7 @@ impl Graph {
         self.position_of(&id.into()).map(|index| &self.nodes[index])
     }
 
-    /// Where the node of that id stands in [`nodes`](Self::nodes).
+    /// Index of the node with that id in [`nodes`](Self::nodes).
     #[must_use]
     pub fn position_of(&self, id: &DotId) -> Option<usize> {
         self.index.get(id).copied()
@@ -158,7 +158,7 @@ pub struct Edge {
     pub from_port: Option<Port>,
     /// Where on the head it ends.
     pub to_port: Option<Port>,
-    /// What tells it from parallel edges: its attribute `key`.
+    /// Its attribute `key`, which distinguishes it from parallel edges.
     pub key: Option<DotId>,
     /// Its attributes, its own and those that defaults gave it.
     pub attributes: Attributes,
@@ -196,11 +196,11 @@ pub struct Subgraph {
     pub attributes: Attributes,
     /// Its nodes, those of the subgraphs within it too.
     pub nodes: Vec<DotId>,
-    /// Where it first stands.
+    /// Its first occurrence.
     pub span: Span,
 }
 
-/// Whether something said it itself.
+/// Origin of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttributeOrigin {
     /// The statement of the node, edge or graph itself.
@@ -269,7 +269,7 @@ impl Attributes {
         self.0.as_deref().unwrap_or_default()
     }
 
-    /// Those that something said itself.
+    /// Attributes not inherited from defaults.
     pub fn own(&self) -> impl Iterator<Item = &Attribute> {
         self.iter().filter(|attribute| attribute.origin == AttributeOrigin::Own)
     }

@@ -254,7 +254,7 @@ impl GraphBuilder {
         }
     }
 
-    /// Reads a subgraph and tells which it is; one opened again is still the same.
+    /// Reads a subgraph and returns its index; reopening one returns the same index.
     fn group(&mut self, syntax: &SubgraphSyntax, scope: &DefaultScope) -> usize {
         let name = syntax.name.as_ref().map(|name| name.id.clone());
         let known = name

@@ -16,11 +16,11 @@ pub struct DotId {
 }
 
 impl DotId {
-    /// A plain id.
+    /// Creates a plain id.
     ///
-    /// DOT keeps backslashes for whoever draws the graph and cannot say "a single
-    /// backslash" before a quote, a line break or the end of the text. An odd run of
-    /// them there gets one more, which Graphviz shows as the one that was meant.
+    /// DOT leaves backslashes to the renderer and cannot express "a single backslash" before a
+    /// quote, a line break or the end of the text. An odd run of them there gets one more, which
+    /// Graphviz shows as the intended one.
     #[must_use]
     pub fn new(text: impl AsRef<str>) -> Self {
         let text = text.as_ref();

@@ -58,7 +58,7 @@ pub enum Keyword {
 pub struct Token {
     /// What it is.
     pub kind: TokenKind,
-    /// Where it stands.
+    /// Its position.
     pub span: Span,
     /// False for a text or comment whose end is missing; it then ends with its line.
     pub closed: bool,

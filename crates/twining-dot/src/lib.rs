@@ -1,6 +1,6 @@
-//! The DOT language: read it without loss, edit it one statement at a time, merge it
-//! by meaning, draw it. Pure: no disk, no environment, no clock; and it knows nothing
-//! of what the attributes mean to whoever wrote them.
+//! The DOT language: lossless reading, editing one statement at a time, merging by
+//! meaning, drawing. Pure: no disk, no environment, no clock, and no knowledge of what
+//! attributes mean to their author.
 //!
 //! ```
 //! use twining_dot::{AlwaysClash, Document, merge};
@@ -26,25 +26,25 @@
 //!                     merge: three Graphs, one plan against ours
 //! ```
 //!
-//! - **lexer**: every byte belongs to one token, comments and blanks too; a text
-//!   without an end closes with its line, so that the rest is still read.
-//! - **parser**: recursive descent to statements with byte spans. Reports every error and goes on;
+//! - **lexer**: every byte belongs to one token, comments and blanks too; an unterminated
+//!   string ends with its line, so that the rest is still read.
+//! - **parser**: recursive descent to statements with byte spans. Reports every error and continues;
 //!   nesting is limited to [`DEEPEST`].
-//! - **build**: applies the statements: defaults, `strict`, subgraphs as ends of edges.
-//!   What a few bytes can ask for is metered, so reading is linear in the file's size.
-//! - **edit**: says what is to change in which statement (plan), then writes only those
-//!   statements (render, in the style of the file). Printing is not a step: the
+//! - **build**: applies the statements: defaults, `strict`, subgraphs as edge endpoints.
+//!   Expansion is limited, so reading is linear in the file's size.
+//! - **edit**: plans what changes in which statement, then writes only those
+//!   statements (render, in the file's style). Printing is not a step: the
 //!   document *is* its bytes.
-//! - **merge**: compares what three documents mean, by node, edge and attribute, and
-//!   makes the difference a plan for ours; what the defaults of the result do not
-//!   give is written out.
+//! - **merge**: compares the meaning of three documents by node, edge and attribute, and
+//!   turns the difference into a plan for ours; values that the result's defaults do not
+//!   provide are written out.
 //!
-//! # What it takes for DOT
+//! # Accepted input
 //!
-//! What Graphviz takes, with the same numbers of nodes and edges. Lines end at a line
+//! What Graphviz accepts, with the same numbers of nodes and edges. Lines end at a line
 //! feed; columns count characters from one. A file that is not UTF-8 is read as
-//! Latin-1 and written back so. Only the first graph of a file is read; that there
-//! are more is a warning. An empty file is no graph.
+//! Latin-1 and written back as such. Only the first graph of a file is read; further
+//! graphs cause a warning. An empty file is not a graph.
 
 mod charset;
 mod diagnostics;

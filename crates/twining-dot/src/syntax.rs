@@ -1,4 +1,4 @@
-//! What stands in the file: statements with their spans, before any meaning.
+//! Syntax of the file: statements with their spans, before interpretation.
 
 use crate::diagnostics::Span;
 use crate::id::DotId;
@@ -27,7 +27,7 @@ pub struct GraphSyntax {
     pub body: Body,
 }
 
-/// What stands between braces.
+/// Contents between braces.
 #[derive(Clone, Debug)]
 pub struct Body {
     /// The opening brace to the closing one.
@@ -115,7 +115,7 @@ pub struct NodeRef {
 /// Where on a node an edge ends: `:port`, `:port:compass` or `:compass`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Port {
-    /// The first part; a compass point if it stands alone and is one.
+    /// First part; if it is the only one, possibly a compass point.
     pub name: DotId,
     /// The second part.
     pub compass: Option<DotId>,

@@ -8,7 +8,7 @@ use twining_dot::{
     Subject, merge,
 };
 
-/// Settles nothing; edges are told apart by their relation.
+/// Settles nothing; distinguishes edges by their relation.
 struct Relations;
 
 impl DotMergePolicy for Relations {
@@ -92,7 +92,8 @@ fn a_node_that_only_an_edge_mentions_is_not_written() {
 type Values = BTreeMap<String, String>;
 type EdgeKey = (String, String, String);
 
-/// Nodes and edges with all their attributes; an empty one is none. Edges that cannot be told apart are left out.
+/// Nodes and edges with all attributes; an empty value counts as missing. Indistinguishable edges
+/// are left out.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Meaning {
     nodes: BTreeMap<String, Values>,
@@ -124,7 +125,7 @@ fn meaning(source: &[u8]) -> Meaning {
     found
 }
 
-/// What a merge must come to that told of no clash.
+/// Expected result of a merge without clashes.
 fn demanded<K: Ord + Clone>(
     base: &BTreeMap<K, Values>,
     ours: &BTreeMap<K, Values>,

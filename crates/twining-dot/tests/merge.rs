@@ -1,4 +1,4 @@
-//! Two branches, one graph: what is kept, what is told, what the file looks like.
+//! Merging two branches of a graph: what is kept, what is reported, file layout.
 
 use twining_dot::{
     AlwaysClash, DotDocument, DotId, DotMergePolicy, MergeError, MergedDot, Resolution, Subject,

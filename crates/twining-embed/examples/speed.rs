@@ -1,7 +1,7 @@
-//! How fast it is here: `cargo run --release -p twining-embed --example speed`.
+//! Speed on this machine: `cargo run --release -p twining-embed --example speed`.
 //!
-//! Of each measure the median and the best: on a busy machine only the best tells
-//! what the code costs.
+//! Reports the median and best of each measure: on a busy machine only the best shows the code's
+//! cost.
 #![expect(clippy::print_stdout, reason = "a table is what it is for")]
 
 use std::hint::black_box;

@@ -13,7 +13,7 @@ const STRIDE: usize = 3 * WIDTH;
 /// Rows added at a time.
 const FOUR: usize = 4;
 
-/// Room for one head of one text.
+/// Buffers for one head of one text.
 #[derive(Default)]
 pub struct AttentionBuffers {
     /// Each of a head's numbers for all tokens together.

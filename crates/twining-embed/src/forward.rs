@@ -16,7 +16,7 @@ use crate::weights::{LinearWeights, ModelWeights};
 /// Rows that go through the feed-forward half at a time, which is four times as wide.
 const INNER_ROWS: usize = 96;
 
-/// Room for one pass, kept between passes.
+/// Buffers for one pass, reused between passes.
 #[derive(Default)]
 pub struct ForwardBuffers {
     /// A row per token: what the layers work on.
@@ -73,7 +73,7 @@ pub fn forward(
             );
             first = end;
         }
-        // The queries are done with; their room takes what comes out.
+        // The queries are no longer needed; the output reuses their buffer.
         linear(level, layer.out, added, quantised, &mut qkv[..total * WIDTH]);
         add_and_normalise(level, rows, &qkv[..total * WIDTH], layer.first_norm);
         for rows in rows.chunks_mut(INNER_ROWS * WIDTH) {

@@ -33,7 +33,7 @@ pub struct QuantisedRows {
 }
 
 impl QuantisedRows {
-    /// Makes room for rows; what they hold is left over from before.
+    /// Resizes for `count` rows, whose contents are stale.
     pub fn begin(&mut self, count: usize, width: usize) {
         let padded = count.next_multiple_of(ROWS);
         self.bytes.resize(padded * width);

@@ -28,7 +28,7 @@ const PASS: usize = 128;
 pub struct Model {
     layout: ModelFile,
     level: InstructionSet,
-    /// Room left behind by passes that are over, for those to come.
+    /// Buffers of finished passes, reused by later ones.
     spare: Mutex<Vec<ForwardBuffers>>,
 }
 
@@ -55,7 +55,7 @@ impl Model {
         })
     }
 
-    /// What tells this model's vectors from another's: its checksum.
+    /// Checksum that identifies this model's vectors.
     #[must_use]
     pub fn identity(&self) -> u64 {
         self.layout.checksum()
@@ -162,7 +162,7 @@ impl Model {
     }
 }
 
-/// Tells whether the next window still fits in the pass of the one before.
+/// Returns a check whether the next window still fits in the current pass.
 fn share_a_pass() -> impl FnMut(&&[u32], &&[u32]) -> bool {
     let mut tokens = 0;
     move |before, after| {

@@ -78,7 +78,7 @@ impl ModelFile {
         Ok(Self { bytes: ModelBytes::align(bytes), sections })
     }
 
-    /// The checksum that stands in the header, and that the body has.
+    /// Checksum from the header, which matches the body.
     pub fn checksum(&self) -> u64 {
         u64_at(self.bytes.as_slice(), 24)
     }

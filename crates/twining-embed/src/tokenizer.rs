@@ -182,7 +182,7 @@ const LONGEST: usize = 18;
 /// What pieces that continue a word are spelled with in front.
 const CONTINUES: &[u8] = b"##";
 
-/// Where in its word a piece stands.
+/// Position of a piece in its word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordPosition {
     /// At the beginning.

@@ -87,7 +87,7 @@ fn plan_archive(
     Ok((Change { archived, entries: summary.into_iter().collect(), ..Change::default() }, outcome))
 }
 
-/// What the entries said: by type, most frequent first, the newest of each.
+/// Summarizes the entries: by type, most frequent first, with the newest of each.
 fn summary(entries: &[Entry]) -> String {
     let mut groups: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
     for entry in entries {

@@ -1,4 +1,4 @@
-//! Words into types: the checks that several rooms share.
+//! Parses and validates input fields, for several modules.
 
 use serde::Serialize;
 use twining_model::{Id, InvalidInput, ProjectRoot, Scope, Time, limits, text};
@@ -234,7 +234,7 @@ pub(crate) fn fit_reply<T: Serialize>(mut items: Vec<T>) -> (Vec<T>, bool) {
     (items, cut)
 }
 
-/// For `skip_serializing_if`: whether there is nothing to tell.
+/// For `skip_serializing_if`: whether the flag is false.
 pub(crate) fn is_false(flag: &bool) -> bool {
     !flag
 }

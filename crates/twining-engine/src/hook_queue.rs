@@ -28,7 +28,7 @@ pub struct QueueOutcome {
     pub rejected: u64,
 }
 
-/// What a line of `pending-posts.jsonl` may say of an entry; what else stands in it is passed over.
+/// Fields of an entry that a line of `pending-posts.jsonl` may set; others are ignored.
 const POST_FIELDS: [&str; 7] =
     ["entry_type", "summary", "detail", "tags", "scope", "relates_to", "agent_id"];
 
@@ -66,10 +66,10 @@ impl PendingAction {
     }
 }
 
-/// Up to when to archive, so that one archive does all that was asked for; none
-/// if there is nothing to do. A commit settles what came before the previous
-/// one; if there is none, everything is still part of the work at hand. Commits may
-/// follow each other in seconds, as a merge does: what was said today stays.
+/// The time up to which to archive, so that one archive serves all requests; `None` if there is
+/// nothing to do. A commit settles what precedes the previous one; without a previous commit,
+/// everything still belongs to current work. Commits may follow each other within seconds, as in a
+/// merge: today's entries stay.
 fn cutoff(
     actions: &[PendingAction],
     config: &Config,

@@ -17,7 +17,7 @@ pub(crate) fn postable() -> Vec<&'static str> {
 pub(crate) const CONFIDENCES: [&str; 3] = ["high", "medium", "low"];
 /// Which way a trace goes.
 pub(crate) const DIRECTIONS: [&str; 3] = ["upstream", "downstream", "both"];
-/// How high above the code a node of knowledge stands.
+/// Abstraction levels of a knowledge node.
 pub(crate) const LEVELS: [&str; 3] = ["architecture", "implementation", "all"];
 
 /// What a coach may say of a turn.
@@ -89,7 +89,7 @@ pub(crate) fn result_schema() -> Value {
 /// What an operation may say of an edge.
 pub(crate) const EDGE_FIELDS: [&str; 4] = ["from", "to", "relation", "note"];
 
-/// Which words a field takes is said by the refusal: a model pays for each here.
+/// A field's values are listed in the error message instead: tokens here cost the model.
 pub(crate) fn operation_schema() -> Value {
     let names = ["id"].into_iter().chain(FIELDS).chain(EDGE_FIELDS);
     let mut fields: Map<String, Value> =

@@ -1,5 +1,4 @@
-//! Looking for secrets in what is there already: files that came from elsewhere
-//! went through no door of ours.
+//! Scans existing data for secrets: files from elsewhere did not pass through our redaction.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -89,7 +88,8 @@ fn each_row(
 }
 
 impl Engine {
-    /// Looks through entries, decisions, entities, agents, handoffs and knowledge for secrets, whoever wrote them.
+    /// Scans entries, decisions, entities, agents, handoffs and knowledge for secrets, regardless
+    /// of author.
     pub fn scan_secrets(&self) -> Result<SecretScan, Failure> {
         let mut scan = SecretScan::default();
         self.store().view(|view| {
@@ -127,7 +127,7 @@ impl Engine {
                 &agent,
             );
         }
-        // A file elsewhere that only a person can mend is told by other checks.
+        // Other checks report a file elsewhere that only a person can fix.
         if let Some((path, bytes)) = self
             .store()
             .documents()

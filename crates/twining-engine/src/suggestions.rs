@@ -29,7 +29,7 @@ relation superseded_by replaced_by deprecated_by
 relation supersedes replaces obsoletes
 relation coexists_with related_to alongside coexists";
 
-/// The word of `known` that was meant, if that can be told.
+/// The word of `known` that was probably meant, if any.
 pub(crate) fn suggest<'k>(field: &str, given: &str, known: &[&'k str]) -> Option<&'k str> {
     let given = given.trim().to_lowercase().replace(['-', ' '], "_");
     let listed = |word: &&&'k str| {

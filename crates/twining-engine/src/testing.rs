@@ -1,4 +1,4 @@
-//! A throwaway project with a clock that stands still until it is told to move.
+//! A throwaway project with a clock that only moves on request.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -267,7 +267,7 @@ impl Project {
     }
 }
 
-/// An agent that speaks over MCP.
+/// An agent that calls over MCP.
 pub(crate) fn caller(agent: &str) -> Caller {
     let origin = Origin {
         client: Some("test".into()),

@@ -219,7 +219,7 @@ fn text(input: &Value, keys: &str) -> Option<String> {
     field(input, keys)?.as_str().map(str::to_owned)
 }
 
-/// The folder that a tool is told to run its command in.
+/// Directory in which a tool runs its command.
 pub(crate) fn working_dir(input: &Value) -> Option<&str> {
     let named = |key: &str| {
         let value = input.get(key).or_else(|| input.get("action")?.get(key));
@@ -334,7 +334,7 @@ fn replacement(edit: &Value) -> Option<Replacement> {
     })
 }
 
-/// A patch, in whichever field it stands, or as the input itself.
+/// Patch from whichever field contains it, or the input itself.
 fn patch(input: &Value) -> String {
     let named =
         ["patch", "input", "command", "diff"].iter().find_map(|key| input.get(*key)?.as_str());
@@ -351,7 +351,7 @@ fn shell(input: &Value, line: String) -> ToolAction {
     }
 }
 
-/// What a tool is told to run.
+/// Command a tool is to run.
 fn given(input: &Value) -> Option<&Value> {
     field(input, "command cmd argv").or_else(|| input.get("action")?.get("command"))
 }

@@ -1,4 +1,4 @@
-//! What guards answer, and the words it is told in.
+//! Guard verdicts and their messages.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -159,7 +159,7 @@ impl Evaluation {
         speaking
     }
 
-    /// Lets a caller answer for a guard that speaks: a bypass, a command that was run.
+    /// Lets a caller override a guard's finding: a bypass, a command that was run.
     #[must_use]
     pub fn revised(
         mut self,
@@ -173,7 +173,7 @@ impl Evaluation {
         Self::of(self.findings, self.unread)
     }
 
-    /// What the agent is told: one guard speaks, the others are counted.
+    /// Message for the agent: one guard's finding and the others' count.
     #[must_use]
     pub fn message(&self) -> String {
         let speaking = self.speaking();

@@ -23,9 +23,9 @@ pub struct Agent {
     /// What else there is to say of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// When it first said so.
+    /// Time of first registration.
     pub registered_at: String,
-    /// When it last said so; what it did since stands in `local/`.
+    /// Time of last registration; later activity is in `local/`.
     pub last_active: String,
     /// Who registered it, as the server knows.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -24,8 +24,8 @@ words! {
 }
 
 words! {
-    /// Where a decision stands, ordered so that a merge of two takes the larger:
-    /// never silently back to active.
+    /// Status of a decision, ordered so that merging two takes the larger: never silently back to
+    /// active.
     #[derive(Default)]
     DecisionStatus {
         /// In force.
@@ -49,9 +49,9 @@ impl DecisionStatus {
 }
 
 words! {
-    /// How sure we are that a person stands behind an override, from least to most.
+    /// Certainty that a person approved an override, from least to most.
     Authority {
-        /// An agent said so.
+        /// Claimed by an agent.
         Claimed = "claimed",
         /// A person typed it at a terminal, or the client asked one.
         Confirmed = "confirmed",

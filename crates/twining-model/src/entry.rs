@@ -23,7 +23,7 @@ words! {
         Question = "question",
         /// The reply to a question; closes what it relates to.
         Answer = "answer",
-        /// Where a task stands; closes what it relates to.
+        /// Status of a task; closes what it relates to.
         Status = "status",
         /// Something that was produced.
         Artifact = "artifact",
@@ -57,7 +57,7 @@ words! {
         Hook = "hook",
         /// An import.
         Import = "import",
-        /// With the repository: nobody told us who wrote it.
+        /// From the repository; the author is unknown.
         Repository = "repository",
         /// In a way that a newer version knows.
         #[serde(other)]
@@ -70,9 +70,9 @@ words! {
     Trust {
         /// Came from elsewhere.
         Imported = "imported",
-        /// Said by a program.
+        /// Written by a program.
         Tool = "tool",
-        /// Said by an agent.
+        /// Written by an agent.
         Agent = "agent",
         /// Typed by a person at a terminal.
         Human = "human",

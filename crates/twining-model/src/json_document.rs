@@ -1,8 +1,7 @@
-//! A JSON object whose untouched fields survive to the byte.
+//! A JSON object whose untouched fields survive byte for byte.
 //!
-//! Amending a record that another program wrote must not round its numbers,
-//! reorder its keys or drop what we do not know; so fields are kept as raw text
-//! and only those that are set are written anew.
+//! Amending a record from another program must not round numbers, reorder keys or drop unknown
+//! fields; so fields are kept as raw text and only those that are set are rewritten.
 
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};

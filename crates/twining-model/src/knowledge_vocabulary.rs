@@ -19,7 +19,7 @@ words! {
 }
 
 words! {
-    /// How high above the code a node stands.
+    /// Abstraction level of a node.
     #[expect(missing_docs, reason = "each variant is the word it stands for")]
     Level { Architecture = "architecture", Implementation = "implementation" }
 }

@@ -44,13 +44,13 @@ pub const TURN_NAME_BYTES: usize = 64;
 pub const TURN_NUMBER: usize = 9999;
 /// Turns kept of a completed feature.
 pub const TURNS_OF_FEATURE: usize = 50;
-/// Turns kept of a project, as far as completed features can make room.
+/// Turns kept per project, as far as completed features can be pruned.
 pub const TURNS_OF_PROJECT: usize = 200;
 /// Bytes of the feature list.
 pub const FEATURES_BYTES: usize = 4 * 1024 * 1024;
 /// Features of a list.
 pub const FEATURES: usize = 10_000;
-/// Bytes of what is remembered of runs; the older half makes room.
+/// Bytes of recorded runs; the older half is dropped when full.
 pub const RUNS_BYTES: usize = 1024 * 1024;
 /// Bytes that one report may add to it.
 pub const RUN_BYTES: usize = 128 * 1024;
@@ -84,7 +84,7 @@ pub const CLAIMS: usize = 256;
 pub const CLAIM_PATHS: usize = 64;
 /// The longest a claim may hold, in seconds.
 pub const CLAIM_SECONDS: usize = 24 * 60 * 60;
-/// Results one handoff may tell.
+/// Results per handoff.
 pub const HANDOFF_RESULTS: usize = 64;
 /// Handoffs that are looked at, the newest.
 pub const HANDOFFS: usize = 200;

@@ -1,7 +1,7 @@
-//! Scope: which part of the project a record speaks of.
+//! Scope: the part of the project a record is about.
 //!
-//! A scope is a label: a file, a directory, a module name, or `project` for all
-//! of it. It is compared, by path component, and never opened.
+//! A scope is a label: a file, a directory, a module name, or `project` for all of it. It is
+//! compared by path component and never opened.
 
 use std::path::{Component, Path};
 
@@ -109,11 +109,11 @@ impl Scope {
         }
         let slash = if relative.ends_with('/') || relative.ends_with("/.") { "/" } else { "" };
         let path = kept.join("/") + slash;
-        // `./~` would be a home directory to whoever reads it next.
+        // A later reader would take `./~` for a home directory.
         if is_absolute(&path) { Err(outside()) } else { Ok(Self(path)) }
     }
 
-    /// Takes a scope as it stands in a file: any text; a wrong one matches little.
+    /// Reads a scope from a file: any text; an invalid one matches little.
     #[must_use]
     pub fn read(text: &str) -> Self {
         Self(text.to_owned())

@@ -1,6 +1,6 @@
-//! A text file as it was found; what it says is the business of whoever asked for it.
+//! A text file as found on disk; interpretation is up to the caller.
 
-/// What stands in a file that is read whole, such as `policy.yml` or the feature list.
+/// Contents of a file that is read whole, such as `policy.yml` or the feature list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TextFile {
     /// There is none.

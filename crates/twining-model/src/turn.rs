@@ -48,9 +48,8 @@ impl TurnName {
         &self.0
     }
 
-    /// The folder that stands for the name: letters, digits, `-`, `_` and inner
-    /// dots as they are, every other byte as `%XX`. Two names never share one,
-    /// and none leads anywhere else.
+    /// Directory that encodes the name: letters, digits, `-`, `_` and inner dots unchanged, every
+    /// other byte as `%XX`. Two names never share one, and none escapes its parent.
     #[must_use]
     pub fn folder(&self) -> String {
         let bytes = self.0.as_bytes();
@@ -96,7 +95,7 @@ pub struct TurnKey {
 }
 
 impl TurnKey {
-    /// The turn's id, the same whoever writes it.
+    /// The turn's id, independent of the writer.
     #[must_use]
     pub fn id(&self) -> String {
         format!("TURN-{}-{}-T{}", self.feature, self.task, self.number)

@@ -22,14 +22,14 @@ pub enum LogError {
 /// Why the store could not do what was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The file system said no.
+    /// A file system operation failed.
     #[error("cannot {doing} `{path}`")]
     Io {
         /// What we were about to do, as a verb.
         doing: &'static str,
         /// Which file, relative to the project.
         path: String,
-        /// What the system said.
+        /// The underlying I/O error.
         #[source]
         source: io::Error,
     },
@@ -38,7 +38,7 @@ pub enum StoreError {
     Locked {
         /// The lock file.
         path: String,
-        /// The process that holds it, if it said so.
+        /// The process that holds it, if recorded.
         holder: Option<u32>,
         /// How long we waited, in milliseconds.
         waited_ms: u64,

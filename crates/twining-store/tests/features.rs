@@ -1,5 +1,5 @@
-//! The feature list and the memory of runs: whose list it is, what stands in its
-//! place, and what a disk that fails leaves behind.
+//! The feature list and the record of runs: who owns the list, what replaces it, and what a failing
+//! disk leaves behind.
 
 use std::fs;
 use std::sync::Arc;

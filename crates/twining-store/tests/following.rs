@@ -1,4 +1,4 @@
-//! Several stores follow one log: whoever writes, all end as one that was made from it.
+//! Several stores follow one log: whichever writes, all end in the state built from it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

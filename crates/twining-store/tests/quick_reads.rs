@@ -1,5 +1,5 @@
-//! A process that has milliseconds looks at the decisions' folder, and at the
-//! files of what it tells.
+//! A process that has milliseconds checks the decisions' folder, and the files of the decisions it
+//! returns.
 
 use std::fs::{self, File};
 use std::sync::Arc;
@@ -66,8 +66,8 @@ impl ScanFixture {
         self.process().view::<_, StoreError>(|_| Ok(())).expect("reads");
     }
 
-    /// What a process that tells of `told` finds at a glance, and how many decision
-    /// files it looked at.
+    /// Returns what a process that cites `told` finds without a scan, and how many decision files
+    /// it checked.
     fn view_without_scan(&self, told: &[Id]) -> (Vec<String>, usize) {
         let looks = Arc::new(Looks::default());
         let store = Store::open_probed(self.project.place(), self.world.ids(), Some(looks.clone()))

@@ -18,7 +18,8 @@ fn count(store: &Store) -> u64 {
     store.view(entries).expect("reads")
 }
 
-/// Opens a view, says so, and holds it until it is told to go on; what it counted before and after.
+/// Opens a view, signals that, and holds it until signalled to go on; returns the counts before and
+/// after.
 fn hold(store: &Store, open: &Sender<()>, go_on: &Receiver<()>) -> (u64, u64) {
     let held = store.view(|view| {
         let before = entries(view)?;
@@ -80,7 +81,7 @@ fn an_index_that_is_replaced_under_a_read_is_followed_by_the_next() {
         std::thread::scope(|scope| {
             let store = &store;
             let held = scope.spawn(move || {
-                // Whoever reads the very file that is broken may fail, and must not be wrong.
+                // A reader of the damaged file itself may fail, but must not be wrong.
                 drop(store.view(|view| {
                     assert_eq!(entries(view)?, before);
                     open.send(()).expect("listens");

@@ -1,7 +1,8 @@
-//! The store beside a simple model: whatever is done to it, by us or from
-//! outside, it answers as the model does, and so does an index built anew.
+//! The store beside a simple model: whatever is done to it, by us or from outside, it answers as
+//! the model does, and so does a rebuilt index.
 //!
-//! Full size: `PROPTEST_CASES=10000 cargo nextest run --release -p twining-store --test state_machine`
+//! Full size: `PROPTEST_CASES=10000 cargo nextest run --release -p twining-store --test
+//! state_machine`
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -33,7 +34,7 @@ enum Step {
     DeleteLocal,
     /// Somebody appends a line with an editor.
     AppendOutside,
-    /// git writes the same file anew.
+    /// git rewrites the same file.
     RewriteOutside,
     /// Somebody deletes a line.
     DeleteLineOutside(usize),
@@ -80,7 +81,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// What the store is to hold.
 #[derive(Default)]
 struct Model {
-    /// Lines of the board: id, type, what it relates to. A doubled line stands twice.
+    /// Lines of the board: id, type, what it relates to. A duplicated line occurs twice.
     board: Vec<(String, &'static str, Vec<String>)>,
     decisions: BTreeMap<String, String>,
     entities: BTreeMap<String, String>,

@@ -1,4 +1,4 @@
-//! Turn files and files named by a caller: one door, nothing outside.
+//! Turn files and files named by a caller: one entry point, nothing outside.
 
 use std::sync::Arc;
 
@@ -199,7 +199,7 @@ fn a_disk_that_fails_at_any_call_leaves_the_old_turn_or_the_new() {
                 ["{}\n", "the new turn\n"].contains(&text.as_str()),
                 "{text:?} with {outcome:?} at call {at}"
             );
-            // The room that is made never comes before the turn it is made for.
+            // Space is never freed before the turn that needs it is written.
             assert!(
                 text == "the new turn\n" || project.file("turns/DONE/T/T1.json").exists(),
                 "{outcome:?} at call {at}"

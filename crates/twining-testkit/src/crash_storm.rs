@@ -68,7 +68,7 @@ pub struct StormResult {
     pub corrupt: usize,
     /// Conflict markers that git left on the board.
     pub markers: usize,
-    /// Ids that stand twice on the board.
+    /// Ids that occur twice on the blackboard.
     pub doubled: usize,
     /// Git operations that went through.
     pub git_operations: u32,
@@ -164,7 +164,7 @@ fn one_of_each(
             match store.transact::<_, StoreError>(Durability::Strict, |_| {
                 Ok((change.clone(), acked.clone()))
             }) {
-                // git switched to a branch that does not have it; nobody was told it worked.
+                // git switched to a branch that does not have it; success was not acknowledged.
                 Err(StoreError::NoDecision { .. }) => Ok(String::new()),
                 other => other,
             }

@@ -53,7 +53,7 @@ impl Faults {
         self.seen.load(Ordering::SeqCst)
     }
 
-    /// Starts counting anew, from zero.
+    /// Restarts counting from zero.
     pub fn reset(&self) {
         self.seen.store(0, Ordering::SeqCst);
     }

@@ -1,5 +1,5 @@
-//! What tests share: a world whose clock stands still until told, disks that
-//! fail on demand, throwaway repositories, and the tidy rules.
+//! Shared test support: a world whose clock moves only on request, disks that fail on demand,
+//! throwaway repositories, and the tidy rules.
 
 pub mod crash_storm;
 pub mod faults;

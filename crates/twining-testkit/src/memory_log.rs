@@ -26,7 +26,7 @@ impl MemoryLog {
         self.lines().all.clone()
     }
 
-    /// From now on so many lines are accepted and nobody is told.
+    /// Accepts the next `count` lines without acknowledging them.
     pub fn lose_answers(&self, count: usize) {
         self.lines().lost_answers = count;
     }

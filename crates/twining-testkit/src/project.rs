@@ -64,7 +64,7 @@ impl TestProject {
         }
     }
 
-    /// Runs git here; panics with what it said if it fails.
+    /// Runs git here; panics with its output if it fails.
     pub fn git<const N: usize>(&self, args: [&str; N]) -> String {
         let output = git_in(&self.path(), &args);
         assert!(
@@ -87,7 +87,7 @@ impl Default for TestProject {
     }
 }
 
-/// Runs git in a folder, away from the configuration of whoever runs the tests.
+/// Runs git in a folder, isolated from the user's configuration.
 pub fn git_in(path: &Path, args: &[&str]) -> Output {
     Command::new("git")
         .current_dir(path)

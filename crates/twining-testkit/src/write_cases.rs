@@ -1,7 +1,7 @@
-//! A call of every verb that writes, and where the record must stand in the tracked
-//! files at the moment of the reply.
+//! A call of every verb that writes, and where the tracked files must contain the record when the
+//! reply arrives.
 //!
-//! Not here: `claim`, which writes to `local/` alone, as presence does.
+//! Not here: `claim`, which writes only to `local/`, as presence does.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub struct WritingVerb {
     pub tool: &'static str,
     /// Which case of it, where there are several.
     pub case: &'static str,
-    /// Makes what the verb needs, and its arguments, around a word that stands nowhere else.
+    /// Prepares what the verb needs, and its arguments, using a word that occurs nowhere else.
     pub prepare: fn(&mut dyn TestCaller, &str) -> Result<Value, String>,
     /// What the files must hold, by arguments, answer and word.
     pub records: fn(&Value, &Value, &str) -> Vec<ExpectedRecord>,
@@ -87,7 +87,7 @@ fn handoff(word: &str) -> Value {
     json!({"summary": word, "results": [{"description": "d", "status": "completed"}]})
 }
 
-/// A pattern that proposes a guard; agents of three sessions must have told of it.
+/// A pattern that proposes a guard; requires reports from agents of three sessions.
 fn pattern(caller: &mut dyn TestCaller) -> Result<Value, String> {
     let trace = json!({"type": "violation", "what_happened": "pushed", "why": "not yet", "action": "Bash: git push"});
     loop {

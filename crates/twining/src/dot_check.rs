@@ -43,7 +43,7 @@ pub(crate) fn flags(command: Command) -> Command {
     )
 }
 
-/// Checks each file, `-` for stdin, and tells.
+/// Checks each file, `-` for stdin, and reports.
 pub(crate) fn run(given: &ArgMatches, style: OutputFormat) -> ExitStatus {
     let files = given.get_many::<PathBuf>("files").unwrap_or_default();
     let checked: Vec<DotReport> = files.map(|file| look_at(file)).collect();

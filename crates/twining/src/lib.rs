@@ -1,7 +1,7 @@
 //! Twining: shared memory for coding agents.
 //!
-//! The verbs are defined once, in [`commands`], and reached through two doors:
-//! the command line ([`cli`]) and MCP ([`mcp`]).
+//! The verbs are defined once, in [`commands`], and reached through two entry points: the command
+//! line ([`cli`]) and MCP ([`mcp`]).
 
 mod allowances;
 mod args;

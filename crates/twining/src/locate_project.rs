@@ -37,9 +37,9 @@ pub(crate) struct LocateInput {
 pub(crate) struct ProjectLocation {
     /// Where its memory lives.
     pub place: StoreLocation,
-    /// The working tree the caller stands in, for questions to git.
+    /// The caller's working tree, for git queries.
     pub checkout: PathBuf,
-    /// The project in the main worktree, if the caller stands in a linked one.
+    /// The project in the main worktree, if the caller is in a linked one.
     pub main: Option<PathBuf>,
 }
 
@@ -74,8 +74,8 @@ impl LocateInput {
 }
 
 impl LocateInput {
-    /// How a folder above the working directory, or that directory, is called by
-    /// whoever came here through a link: an agent sends such paths.
+    /// Returns the path of the working directory, or a folder above it, as spelled by a caller that
+    /// came through a link: agents send such paths.
     fn as_called(&self, folder: &Path) -> Option<PathBuf> {
         let called = self.called.as_ref().filter(|called| called.is_absolute())?;
         let here = fs::canonicalize(&self.here).ok()?;
@@ -84,7 +84,7 @@ impl LocateInput {
         }
         let below = here.strip_prefix(folder).ok()?.components().count();
         let above = called.ancestors().nth(below)?;
-        // A link further down stands for something else above it.
+        // With a link further down, the folders above it differ.
         fs::canonicalize(above).is_ok_and(|is| is == folder).then(|| above.to_owned())
     }
 }

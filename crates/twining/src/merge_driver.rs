@@ -1,7 +1,7 @@
-//! `merge-driver`: git hands over three versions of a file and takes one back.
+//! `merge-driver`: git passes three versions of a file and takes one back.
 //!
-//! Git's contract: the result is written over ours; 0 is a clean merge, 1 to 127
-//! a conflict that people settle. Git may then be told `git add`.
+//! Git's contract: the result is written over ours; 0 is a clean merge, 1 to 127 a conflict that
+//! people resolve, followed by `git add`.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -54,7 +54,7 @@ pub(crate) fn run(kind: &str, versions: &MergeInputs) -> ExitCode {
     let result = match merge_into_ours(kind, versions) {
         Ok(result) => result,
         Err(problem) => {
-            // Ours stands untouched, and git has all three versions for whoever settles it.
+            // Ours is unchanged, and git has all three versions for resolving the conflict.
             print(&format!("twining: {shown}: nothing was merged\n{}", output::words(&problem)));
             return ExitCode::from(CONFLICT);
         }
@@ -149,7 +149,7 @@ fn failed(name: &str, what: &str, error: &std::io::Error) -> CommandError {
 }
 
 fn print(words: &str) {
-    // Git shows this to whoever merges; nothing is left to tell it with if it fails.
+    // Git shows this to the user; a failure here cannot be reported.
     let _ = anstream::stderr().write_all(words.as_bytes());
 }
 
@@ -165,7 +165,7 @@ pub(crate) struct MergeDriver {
     pub files: &'static [&'static str],
 }
 
-/// Every kind. `decision` stands before `array`: the list of decisions lies in their folder.
+/// Every kind. `decision` precedes `array`: the list of decisions is in their folder.
 pub(crate) const DRIVERS: [MergeDriver; 5] = [
     MergeDriver {
         kind: "decision",

@@ -71,7 +71,7 @@ pub(crate) fn words(problem: &CommandError) -> String {
     with_command_names(&problem.to_words())
 }
 
-/// Tells of a problem that did not keep the command from its work.
+/// Reports a problem that did not stop the command.
 pub(crate) fn warn_about(problem: &CommandError) {
     let _ = anstream::stderr().write_all(with_command_names(&problem.to_warning()).as_bytes());
 }
@@ -100,7 +100,7 @@ fn after(printed: io::Result<()>, ending: ExitStatus) -> ExitStatus {
     match printed.and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             let words = CommandError::of_error("OUTPUT", &error).to_words();
-            // Nothing is left to tell it with if this fails too.
+            // If this fails too, there is no way to report it.
             let _ = anstream::stderr().write_all(words.as_bytes());
             ExitStatus::Failed
         }

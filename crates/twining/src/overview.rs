@@ -1,4 +1,4 @@
-//! `twining` alone: where things stand, and what to do next.
+//! `twining` alone: the current status, and what to do next.
 
 use std::path::PathBuf;
 

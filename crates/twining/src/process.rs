@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 pub(crate) const TRIAL_TIMEOUT: Duration = Duration::from_secs(10);
 const STEP: Duration = Duration::from_millis(2);
 
-/// What a program that was run said.
+/// The output of a program.
 pub(crate) struct ProcessOutput {
     /// On stdout.
     pub out: String,

@@ -1,16 +1,15 @@
-//! Which program answers to our name, and how a shell and git are told to start
-//! exactly that one.
+//! Which program our name resolves to, and how a shell and git are configured to start exactly that
+//! one.
 //!
-//! What git tracks names us by name, for it must fit every machine. What lies in
-//! `.git` names us by path: whoever puts another `twining` in front on PATH, or
-//! into the repository, is not started.
+//! Tracked files refer to us by name, since they must fit every machine. Files in `.git` refer to
+//! us by path: another `twining` placed earlier on PATH, or in the repository, is not started.
 
 use std::path::{Path, PathBuf};
 
 /// The name we go by.
 pub(crate) const NAME: &str = "twining";
 
-/// What is said of a program that nobody would find.
+/// Message for a program that cannot be found.
 pub(crate) const NOT_ON_PATH: &str = "`twining` is not on PATH";
 
 /// The program that is started by this name: never one in the current folder.

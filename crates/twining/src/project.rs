@@ -1,4 +1,4 @@
-//! The desk a verb works at: the engine of the project, and who asks.
+//! The context a verb runs in: the project's engine, and the caller.
 
 use std::io::IsTerminal;
 use std::os::unix::process::parent_id;
@@ -23,11 +23,11 @@ pub(crate) struct CommandContext<'a> {
     pub engine: &'a Engine,
     /// Who asks.
     pub caller: Caller,
-    /// How sure we are that a person stands behind it.
+    /// How certain it is that a person authorized it.
     pub authority: Authority,
     /// What git knows.
     pub history: &'a Git,
-    /// The working tree the caller stands in, where its reports lie.
+    /// The caller's working tree, which contains its reports.
     pub checkout: &'a Path,
     /// The command line, where the call came over one.
     pub flags: Option<&'a ArgMatches>,
@@ -59,8 +59,8 @@ impl Project {
         Self::at(find(given)?)
     }
 
-    /// The same for a host that says where its agent stands, which counts where
-    /// neither a flag nor the environment names a project.
+    /// The same for a host that reports its agent's working directory, which applies if neither a
+    /// flag nor the environment names a project.
     pub(crate) fn open_from(given: Option<PathBuf>, stands: &str) -> Result<Self, CommandError> {
         let mut clues = LocateInput::of_process(given)
             .map_err(|error| CommandError::of_error("NOT_FOUND", &error))?;
@@ -94,13 +94,13 @@ impl Project {
     /// Only a log that a killed server left long is emptied: every process to come reads it.
     pub(crate) fn finish_reads(self) {
         let _ = self.engine.store().truncate_wal(LONG_WAL_BYTES);
-        // What stands in for a folder we may only read is ours to remove.
+        // The scratch folder that replaces a read-only one is ours to remove.
         if !self.engine.store().uses_scratch_dir() {
             std::mem::forget(self);
         }
     }
 
-    /// A desk in it for `caller`.
+    /// Creates a context for `caller`.
     pub(crate) fn context(&self, caller: Caller, authority: Authority) -> CommandContext<'_> {
         CommandContext {
             engine: &self.engine,
@@ -113,8 +113,8 @@ impl Project {
     }
 }
 
-/// The index git is committing from, as it told this process. It is named from the top
-/// of the working tree, and a project may lie below that.
+/// The index git is committing from, as passed to this process. It is relative to the top of the
+/// working tree, and a project may be below that.
 fn index_of_commit() -> Option<PathBuf> {
     std::env::var_os("GIT_INDEX_FILE").and_then(|index| std::path::absolute(index).ok())
 }
@@ -158,8 +158,7 @@ pub(crate) fn session_of_host() -> Option<String> {
     std::env::var("CLAUDE_CODE_SESSION_ID").ok().filter(|session| !session.is_empty())
 }
 
-/// Refuses a name that was given and is none: whoever meant a variable would sign as
-/// somebody else.
+/// Rejects an empty name: a caller with an unset variable would sign as somebody else.
 pub(crate) fn checked_agent(given: Option<String>) -> Result<Option<String>, CommandError> {
     match given {
         Some(name) if name.trim().is_empty() => {
@@ -190,8 +189,8 @@ pub(crate) fn parent_processes() -> Vec<u32> {
     std::iter::successors(Some(parent_id()), parent_of).take(GENERATIONS).collect()
 }
 
-/// The parent in a line of `/proc/PID/stat`. The program's name stands in brackets
-/// there, and may hold anything.
+/// The parent in a line of `/proc/PID/stat`. The program's name is in brackets there, and may
+/// contain anything.
 fn parent_in(stat: &str) -> Option<u32> {
     let (_, fields) = stat.rsplit_once(") ")?;
     fields.split_whitespace().nth(1)?.parse().ok().filter(|parent| *parent > 0)

@@ -1,4 +1,4 @@
-//! `reindex`: the index is a cache; this builds it anew from the files.
+//! `reindex`: the index is a cache; this rebuilds it from the files.
 
 use std::io;
 use std::io::{IsTerminal, Write};
@@ -15,7 +15,7 @@ use crate::render::text_page::{count, dim, good};
 /// How often the line that counts vectors is written anew.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Throws the index away and builds it anew; and makes the vectors that are missing, if asked.
+/// Discards and rebuilds the index; also computes missing vectors, if requested.
 pub(crate) fn rebuild(
     project: &Project,
     vectors: bool,

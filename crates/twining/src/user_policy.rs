@@ -30,8 +30,8 @@ pub(crate) fn folder() -> Option<PathBuf> {
         .map(Path::to_owned)
 }
 
-/// Whether it lies in the project one stands in. A repository's settings for its
-/// host may name any folder as the user's, its own among them.
+/// Whether it is inside the current project. A repository's settings for its host may name any
+/// folder as the user's, including its own.
 fn is_cloned(path: &Path) -> bool {
     let here = std::env::current_dir().ok();
     here.as_deref()
@@ -40,7 +40,7 @@ fn is_cloned(path: &Path) -> bool {
 }
 
 fn is_within(path: &Path, project: &Path) -> bool {
-    // The file need not be there: the nearest folder that is tells where it would be.
+    // The file need not exist: its nearest existing folder shows where it would be.
     let real = path.ancestors().find_map(|folder| fs::canonicalize(folder).ok());
     let (Some(real), Ok(project)) = (real, fs::canonicalize(project)) else { return false };
     real.starts_with(project)
@@ -61,8 +61,8 @@ fn file(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     settings.map(|settings| settings.join("twining").join("policy.yml"))
 }
 
-/// What stands in it. Links are followed, since people keep their settings
-/// elsewhere; what is no file is not opened, since a pipe would hang every hook.
+/// Reads its content. Links are followed, since people keep their settings elsewhere; only regular
+/// files are opened, since a pipe would hang every hook.
 fn content(path: &Path) -> TextFile {
     match fs::metadata(path) {
         Err(_) => return TextFile::Missing,

@@ -47,7 +47,7 @@ pub(crate) fn flags(command: Command) -> Command {
     command.args(args.map(|arg| arg.help_heading(HEADING)))
 }
 
-/// Verifies, and tells.
+/// Verifies, and reports.
 pub(crate) fn run(
     project: Option<PathBuf>,
     given: &ArgMatches,

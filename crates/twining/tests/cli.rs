@@ -1,4 +1,4 @@
-//! The command-line door, from outside.
+//! End-to-end command-line tests.
 
 use crate::common::repository::Repository;
 use crate::common::terminal::{at_terminal, typed_at_terminal};

@@ -18,7 +18,7 @@ const SHARED: usize = 4;
 struct Work {
     /// Of each shared feature, how many criteria it adds.
     criteria: Vec<u8>,
-    /// Whether it words the first shared feature anew.
+    /// Whether it rewords the first shared feature.
     words: bool,
     /// Where it puts features of its own, with so many criteria each.
     features: Vec<(prop::sample::Index, u8)>,
@@ -71,7 +71,7 @@ fn node(id: &str) -> String {
 
 fn base(shop: &Repository) {
     shop.run(&["init", "--agent", "none"]);
-    // Nobody told git of our drivers, nor to unite lines.
+    // Git knows neither our merge drivers nor union merge.
     std::fs::write(shop.file(".git/info/attributes"), "").expect("writes");
     shop.write(".twining/.gitattributes", "");
     std::fs::remove_dir_all(shop.file(".git/hooks")).expect("is there");
@@ -204,8 +204,8 @@ fn story(works: &[Work], style: &str, how: How) {
     let text = texts();
     assert!(!has_markers(&shop.read(".twining/blackboard.jsonl")));
     let is_left = text.each_ref().map(has_markers);
-    // A rebased commit that one file had no conflict with is named nowhere in it: what git
-    // left of several is then not made out, stays as it is, and is told.
+    // A rebased commit without a conflict in a file is not named there: the remains of several
+    // cannot be resolved, stay unchanged and are reported.
     if is_left.contains(&true) {
         assert_eq!(how, How::Rebase, "{text:?}");
         let doctor = shop.run(&["doctor"]);

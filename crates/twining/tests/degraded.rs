@@ -76,7 +76,7 @@ fn weights() -> Vec<u8> {
     std::fs::read(WEIGHTS).expect("the weights are in the repository")
 }
 
-/// Every verb works, words answer, and it is said what is wrong and what to do.
+/// Every verb works, keyword search answers, and output names problem and remedy.
 fn everything_else_works(model: &Path, why: &str) {
     let named = Named::new(model);
     let need =
@@ -288,7 +288,7 @@ fn a_server_starts_and_answers_whatever_the_model_is() {
 
 #[test]
 fn a_server_lists_its_tools_without_touching_the_model() {
-    // A pipe that nobody writes to: whoever reads it waits for ever.
+    // A pipe without a writer: reading it blocks forever.
     let dir = tempfile::tempdir().expect("a temporary directory");
     let pipe = dir.path().join("model.bin");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there").success());

@@ -201,7 +201,7 @@ fn what_git_no_longer_does_is_an_error_and_is_mended() {
     fs::remove_file(shop.file(".twining/local/receipt")).expect("removes");
     fs::remove_file(shop.file(".git/hooks/post-commit")).expect("removes");
     assert_eq!(said(&examined(&shop, &[]), "git", "post-commit no longer calls twining").0, "fail");
-    // What nobody ever set up is only told.
+    // A missing setup is only a warning.
     let bare = Repository::new();
     bare.run(&["post", "finding", "hello"]);
     let told = examined(&bare, &[]);

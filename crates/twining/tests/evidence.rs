@@ -20,7 +20,7 @@ fn project() -> Project {
     project
 }
 
-/// A command as a host runs it; what the agent is told of it.
+/// Reports a command as a host does; returns the agent's message.
 fn ran(project: &Project, command: &str, ended: i32, printed: &str) -> String {
     let mut call = json!({"tool_name": "Bash", "tool_input": {"command": command}});
     let event = if ended == 0 {

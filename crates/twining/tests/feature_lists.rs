@@ -1,5 +1,5 @@
-//! Feature lists, ours and those of other loops: what may be edited by hand, what only a
-//! report moves, and what is said at the turn's end and at the commit.
+//! Feature lists, ours and those of other loops: what may be edited by hand, what only a report
+//! changes, and what is reported at turn end and commit.
 
 use std::fs;
 
@@ -91,7 +91,7 @@ fn a_list_of_any_shape_is_edited_by_hand_once_a_run_is_recorded() {
         write(&project, LIST, list);
         assert_eq!(mark_tested(&project, LIST), "deny", "{list}");
         report_passed(&project, feature);
-        // Somebody takes the word back; the run still stands.
+        // The mark is removed; the run still counts.
         write(&project, LIST, list);
         assert_eq!(mark_tested(&project, LIST), Value::Null, "{list}");
         // The name of one that was shown is no proof for another.
@@ -126,7 +126,7 @@ fn a_features_json_at_the_root_may_be_anybody_s() {
         r#"{"features":[{"id":"age","status":"pending","tested":false}]}"#,
     );
     assert_eq!(mark_tested(&project, "features.json"), Value::Null);
-    // One that speaks of no tests is not the workflow's either.
+    // A list without tests is not the workflow's either.
     let flags = r#"{"darkMode":true}"#;
     write(&project, "features.json", flags);
     assert_eq!(project.json(&["next"])["say"], "initialize");
@@ -275,7 +275,7 @@ fn what_reports_people_and_git_do_to_a_list_holds_nobody() {
     put(&project, "F3", "description", "another thing");
     put(&project, "F3", "status", "blocked");
     ends_in_silence("an edit by hand");
-    // A branch where the features stand elsewhere, there and back.
+    // A branch with different feature statuses, there and back.
     commit(&project, "words");
     assert!(git(&project, &["switch", "-q", "-c", "side"]).status.success());
     report(&project, "F2", "completed");

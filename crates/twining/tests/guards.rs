@@ -273,7 +273,7 @@ fn a_command_is_judged_in_the_folder_it_is_sent_to() {
         "which is not the project's"
     );
     assert_eq!(sent("echo x > ../.twining/blackboard.jsonl", "sub"), "deny");
-    // The project is where the agent stands, wherever it sends a command.
+    // The agent's directory determines the project, wherever a command runs.
     let place = project.path().join(".twining/blackboard.jsonl").display().to_string();
     assert_eq!(sent(&format!("echo x > {place}"), "/"), "deny");
 }

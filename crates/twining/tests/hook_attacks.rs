@@ -245,7 +245,7 @@ fn a_session_that_nothing_can_be_remembered_of_is_told_and_not_held() {
         .expect("writes");
     project.json(&["features", "add", "A", "--description", "a feature"]);
     fs::create_dir_all(project.path().join(".twining/local")).expect("makes a folder");
-    // No note can be left where a file stands in the folder's place.
+    // No note can be written where a file replaces the directory.
     fs::write(project.path().join(".twining/local/hooks"), "").expect("writes");
     let told = hooked::notice(&hooked::stop(&project));
     assert!(told.contains("code A"), "{told}");

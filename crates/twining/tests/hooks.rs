@@ -337,7 +337,7 @@ fn the_loop_runs_by_itself_from_an_empty_project_to_the_end() {
         .as_str()
         .expect("something to begin with");
     assert!(go.contains("initialize"), "{go}");
-    // Hosts that send no first message for us tell it with the brief.
+    // Hosts that send no initial user message get it in the brief.
     let told = begun["hookSpecificOutput"]["additionalContext"].as_str().expect("a brief");
     assert!(told.contains("Next step of the feature loop: initialize (there is no feature list yet), in the role initializer"), "{told}");
     for id in ["A", "B"] {
@@ -472,7 +472,7 @@ fn a_policy_that_a_merge_broke_is_told_and_stops_nobody() {
         "as built in"
     );
 
-    // Whoever asks is told the same.
+    // `status` reports the same.
     let status = project.json(&["status"]);
     assert_eq!(
         (&status["unreadable"][0]["file"], &status["unreadable"][0]["line"]),

@@ -1,6 +1,5 @@
-//! Hostile and careless input through the MCP door: each gets a clear error that
-//! names the field, nothing is half-written, and the server goes on. Numbers are
-//! those of the table in docs/reference/security.md.
+//! Hostile and careless input over MCP: each case gets a clear error naming the field, nothing is
+//! half-written, and the server continues. Numbers match the table in docs/reference/security.md.
 
 use crate::common::{Project, Server};
 use serde_json::{Value, json};

@@ -326,7 +326,7 @@ fn projects_side_by_side_in_one_repository_leave_each_other_in_place() {
         }
     };
     both("after init");
-    // Git starts its hook at the top, and each project hears of the commit.
+    // Git runs its hook at the top level, and each project sees the commit.
     for dir in [&a, &b] {
         let words = [
             "decide",
@@ -354,7 +354,7 @@ fn projects_side_by_side_in_one_repository_leave_each_other_in_place() {
         let told: Value = serde_json::from_str(&ran.stdout).expect("prints JSON");
         assert_eq!(told["decisions"].as_array().map(Vec::len), Some(1), "{told}");
     }
-    // Whoever leaves takes nothing from the other.
+    // Uninstalling one project leaves the other intact.
     assert_eq!(shop.run_in(&a, &["uninstall"]).code, 0);
     assert!(
         merged("svc/a/.twining/blackboard.jsonl").ends_with("union\n"),

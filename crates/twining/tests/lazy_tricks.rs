@@ -293,7 +293,7 @@ fn a_report_written_by_hand_is_a_word() {
     assert_eq!(workspace.feature("F1")["verified_by"]["source"], "told");
 }
 
-// Scripts that change what no call shows: told at the turn's end, found in CI.
+// Script changes that no tool call shows: reported at turn end, found in CI.
 
 /// Runs a script that the hooks cannot look into.
 fn script(workspace: &Workspace, text: &str) {

@@ -1,4 +1,4 @@
-//! The MCP door, from outside: the built binary and raw lines of JSON.
+//! End-to-end tests of MCP: the built binary and raw JSON lines.
 
 use std::time::Duration;
 
@@ -386,7 +386,7 @@ fn a_server_for_a_folder_that_is_missing_says_so_in_every_answer() {
         answer["structuredContent"]["hint"].as_str().is_some_and(|hint| hint.contains("--project")),
         "{answer}"
     );
-    // At its start too, for whoever reads the log.
+    // Startup also reports it, in the log.
     let told = project.run(&["mcp", "--project", "no/such/dir"]);
     assert_eq!((told.code, told.stdout.as_str()), (0, ""));
     assert!(

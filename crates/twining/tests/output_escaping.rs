@@ -1,5 +1,5 @@
-//! Every rim: what stands in the files, however hostile, is read by a person or
-//! a model and obeyed by nobody.
+//! Output escaping at every boundary: file contents, however hostile, are shown to people and
+//! models but never obeyed.
 
 use crate::common::Project;
 use serde_json::{Value, json};

@@ -127,8 +127,8 @@ impl Writer {
     }
 }
 
-/// The arguments with the secret in one text after another: each text that stands in
-/// them, each name of an open object, and each field of the schema that takes text.
+/// Returns the arguments with the secret in one text at a time: each text they contain, each name
+/// of an open object, and each schema field that takes text.
 fn spoiled(arguments: &Value, schema: &Value) -> Vec<(String, Value)> {
     let mut found = Vec::new();
     for (field, wanted) in schema["properties"].as_object().expect("has fields") {

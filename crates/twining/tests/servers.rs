@@ -1,5 +1,5 @@
-//! `twining doctor` on what hosts were told to start: proven by starting it, and
-//! never by starting what somebody else put there.
+//! `twining doctor` on the servers hosts are configured to start: proven by starting them, never by
+//! starting someone else's command.
 
 use std::fs;
 

@@ -83,7 +83,7 @@ fn list(attributes: &Attributes) -> String {
     listed(attributes.iter())
 }
 
-/// A `key` from a default tells nothing apart; written out, it would make parallel edges one.
+/// Omits a default `key`: it distinguishes nothing, and written out it would merge parallel edges.
 fn edge_list(attributes: &Attributes) -> String {
     listed(
         attributes.iter().filter(|attribute| {

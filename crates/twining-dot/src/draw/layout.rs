@@ -321,7 +321,7 @@ fn drawn(
     GraphLayout { nodes, edges, width, height }
 }
 
-/// An edge ends at the rim of its boxes, not in their middle; a loop leaves and comes back.
+/// Trims an edge to the boundary of its boxes; a loop leaves and returns.
 fn trimmed(from: &NodeBox, to: &NodeBox, mut points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     let last = points.len() - 1;
     if points.iter().all(|point| *point == points[0]) {

@@ -72,7 +72,7 @@ pub(super) fn colours(
         .collect()
 }
 
-/// Which nodes and subgraphs stand directly in which subgraph; the graph itself is the last.
+/// Nodes and subgraphs directly inside each subgraph; the graph itself is last.
 pub(super) struct SubgraphContents(Vec<(Vec<usize>, Vec<usize>)>);
 
 impl SubgraphContents {

@@ -1,4 +1,4 @@
-//! A graph as an SVG that stands alone: no scripts, no fonts, nothing loaded.
+//! Renders a graph as self-contained SVG: no scripts, no fonts, nothing loaded.
 
 use std::fmt::Write as _;
 

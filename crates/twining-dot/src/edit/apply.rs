@@ -205,7 +205,7 @@ impl<'a> EditWriter<'a, '_> {
         Ok(())
     }
 
-    /// Writes an edge statement anew, edge by edge, around the subgraphs in it.
+    /// Rewrites an edge statement, edge by edge, around its subgraphs.
     fn edges(&mut self, site: usize, changes: &StatementChanges) -> Result<(), EditError> {
         let statement = self.plan.site(site).statement;
         let StatementKind::Chain { endpoints, .. } = &statement.kind else { return Ok(()) };
@@ -341,7 +341,7 @@ impl<'a> EditWriter<'a, '_> {
         self.plan.document.charset.decode(span.of(self.plan.document.bytes())).into_owned()
     }
 
-    /// What stands between the statements that one is taken apart into.
+    /// Separator between the statements that one is split into.
     fn joint(&self, statement: &Statement) -> String {
         format!(
             "{}{}{}",
@@ -482,7 +482,7 @@ impl Splices {
                 out.extend_from_slice(&source[at..span.start]);
             }
             let text = charset.encode(&text)?;
-            // What stood apart must not become one id: `a"b"c` without "b" is not `ac`.
+            // Separate tokens must not become one id: `a"b"c` without "b" is not `ac`.
             if joins_tokens(out.last().copied()) && joins_tokens(text.first().copied()) {
                 out.push(b' ');
             }

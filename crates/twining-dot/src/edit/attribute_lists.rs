@@ -74,7 +74,7 @@ pub(crate) fn change_lists(
     }
 }
 
-/// The text of lists with a change made, to stand behind a statement written anew.
+/// Renders lists with a change applied, to follow a rewritten statement.
 pub(crate) fn changed_lists(
     lists: &[AttrList],
     change: &AttrChange,

@@ -166,9 +166,10 @@ impl DotDocument {
         })
     }
 
-    /// Removes every edge that is selected; the nodes stay. Tells how many went.
+    /// Removes every selected edge; the nodes stay. Returns the number removed.
     ///
     /// # Errors
+    ///
     /// No edge is selected.
     pub fn remove_edge(&mut self, selector: &EdgeSelector) -> Result<usize, EditError> {
         let mut removed = 0;

@@ -19,12 +19,12 @@ pub(crate) struct FileStyle<'a> {
     nodes: ListStyle,
 }
 
-/// How an attribute list is laid out.
+/// Layout of an attribute list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ListStyle {
     /// One attribute a line.
     pub tall: bool,
-    /// What stands behind each attribute but the last: `,`, `;` or nothing.
+    /// Separator after each attribute but the last: `,`, `;` or nothing.
     pub separator: &'static str,
 }
 
@@ -50,7 +50,7 @@ impl<'a> FileStyle<'a> {
         {
             style.unit = unit;
         }
-        // The graph may itself stand further in; a level is what its statements add to that.
+        // The graph itself may be indented; a level is what its statements add.
         if let Some(root) = sites.bodies.first() {
             let outer = style.line_indent(root.body.span.start);
             style.unit = style
@@ -117,8 +117,8 @@ impl<'a> FileStyle<'a> {
         before.checked_sub(1).map_or(0, |line| self.lines[line])
     }
 
-    /// The start of the next line, if nothing but blanks, a comment and what `skip`
-    /// takes stand between here and there.
+    /// Start of the next line, if only blanks, a comment and tokens accepted by `skip` come before
+    /// it.
     pub(crate) fn next_line(
         &self,
         offset: usize,

@@ -19,7 +19,7 @@ use super::statement_index::{StatementIndex, StatementShape, StatementSite, ment
 #[derive(Default)]
 pub(crate) struct StatementChanges {
     pub remove: bool,
-    /// For a statement that speaks of one thing alone.
+    /// For a statement about a single item.
     pub attributes: AttrChange,
     /// For one node of a list.
     pub nodes: BTreeMap<DotId, AttrChange>,
@@ -46,9 +46,9 @@ pub(crate) enum NewStatement {
         name: DotId,
         body: Vec<NewStatement>,
     },
-    /// As it is to stand, without semicolon.
+    /// Verbatim text, without semicolon.
     Text(String),
-    /// As it stands elsewhere, its first line's indentation and the semicolon not included.
+    /// Copied source, without its first line's indentation and the semicolon.
     SourceCopier(String),
 }
 

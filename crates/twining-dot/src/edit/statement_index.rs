@@ -1,4 +1,4 @@
-//! Where in the file everything is said: statements by body, mentions by node.
+//! Index of the file: statements by body, mentions by node.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use crate::document::DotDocument;
 use crate::id::DotId;
 use crate::syntax::{Body, Endpoint, NodeRef, Statement, StatementKind, Target};
 
-/// A statement and where it stands.
+/// A statement and its location.
 pub(crate) struct StatementSite<'a> {
     pub statement: &'a Statement,
     /// The body around it, by position in [`Sites::bodies`].
@@ -14,7 +14,7 @@ pub(crate) struct StatementSite<'a> {
     pub shape: StatementShape,
 }
 
-/// What editing must know of a statement: whom it speaks of, and whether of one alone.
+/// Kind of statement for editing: what it declares, and whether one item only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StatementShape {
     /// `a [..]`

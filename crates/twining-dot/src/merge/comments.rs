@@ -1,6 +1,5 @@
-//! Comments, merged as everything else is: what one side alone added comes along,
-//! what one side alone took away goes. They are told by what they say and stand
-//! with the statement they stood with.
+//! Merges comments like everything else: additions and removals made by only one side are applied.
+//! Comments are identified by their text and stay with their statement.
 
 use std::collections::HashMap;
 
@@ -27,7 +26,7 @@ pub(super) fn merge_comments(
             [&before, &in_ours, &in_theirs].map(|side| side.contains_key(text));
         if before { ours && theirs } else { ours || theirs }
     };
-    // Most merges touch no comment, and need not look where they stand.
+    // Most merges touch no comment and need no comment locations.
     if in_ours
         .keys()
         .chain(in_theirs.keys())
@@ -46,7 +45,7 @@ pub(super) fn merge_comments(
         }
     }
     for (text, span, place) in &result.comments {
-        // Of several that say the same none can be told to be the one that went.
+        // Among identical comments, the removed one cannot be determined.
         if !is_wanted(text) && present[text] == 1 && theirs.holds(place) {
             splices.remove(result.alone(*span));
         }
@@ -71,7 +70,7 @@ fn comment_text(source: &[u8], charset: Charset, span: Span) -> String {
     charset.decode(span.of(source)).trim_end().replace("\r\n", "\n")
 }
 
-/// Where a comment stands, told in a way that another version of the file understands.
+/// Comment location that can be resolved in another version of the file.
 #[derive(Clone, Debug)]
 enum CommentAnchor {
     /// Before the graph begins.
@@ -111,7 +110,7 @@ impl<'a> CommentIndex<'a> {
         Self { document, style: FileStyle::of(document, &sites), comments, statements }
     }
 
-    /// Whether what a comment stands with is here too: then a comment that is not here was taken away.
+    /// Whether the comment's anchor exists here; if so, a comment missing here was removed.
     fn holds(&self, place: &CommentAnchor) -> bool {
         match place {
             CommentAnchor::Above(key) | CommentAnchor::Behind(key) => {

@@ -1,4 +1,4 @@
-//! Edges: told by their ends and by what the policy names, whoever says it, a default too.
+//! Edges, identified by their endpoints and the policy's attributes, including those from defaults.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use super::subgraphs::path_of;
 use super::three_way::{AttributeAction, MergeError, Merger, by_statement, in_order};
 
 impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
-    /// Settles the edges and tells which nodes they need.
+    /// Settles the edges and returns the nodes they need.
     pub(super) fn edges(&mut self) -> Result<HashSet<DotId>, MergeError> {
         let mut joined: HashSet<DotId> = HashSet::new();
         let mut join = |edge: &Edge| {
@@ -90,7 +90,8 @@ impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
         self.intended.new_edges.push((edge.from.clone(), edge.to.clone(), intended));
     }
 
-    /// The subgraph of theirs that an edge must stand in: its mention is all that puts an end of it there.
+    /// Subgraph of theirs that must contain an edge, because only its mention places an endpoint
+    /// there.
     fn home_of(&self, edge: &Edge) -> Option<Vec<DotId>> {
         let comes_along =
             |id: &DotId| !self.ours.nodes.contains_key(id) && !self.their_sites.declares(id);

@@ -1,10 +1,10 @@
-//! A three-way merge by meaning: nodes, edges and attributes, not lines.
+//! Three-way merge by meaning: nodes, edges and attributes, not lines.
 //!
-//! Whatever one side alone changed is taken. Where both changed the same attribute a
-//! [`Policy`] decides. Something removed on one side goes, unless the other side
-//! changed it: then it stands and is told. What defaults give counts as if it were
-//! written: a default is a way of writing, and the sides may have different ones. The
-//! result is ours with splices, so its layout is ours; comments are merged as the rest is.
+//! A change made by only one side is taken. Where both changed the same attribute, a [`Policy`]
+//! decides. Something removed on one side is removed unless the other side changed it: then it is
+//! kept and reported. Values from defaults count as if written out: a default is a notation, and
+//! the sides may have different ones. The result is ours with splices, so it keeps our layout;
+//! comments are merged likewise.
 
 mod comments;
 mod edges;

@@ -1,4 +1,4 @@
-//! Who decides when both sides changed the same attribute, and what is told of it.
+//! Policy for attributes that both sides changed, and the clashes reported.
 
 use crate::id::DotId;
 use crate::syntax::Target;
@@ -20,7 +20,7 @@ pub enum Subject {
         from: DotId,
         /// Its head.
         to: DotId,
-        /// The attributes that tell it from parallel ones.
+        /// The attributes that distinguish it from parallel edges.
         identity: Vec<(String, DotId)>,
     },
 }
@@ -51,9 +51,9 @@ impl std::fmt::Display for Subject {
 pub enum Resolution {
     /// This value is right; there is no more to say.
     Take(DotId),
-    /// Both are kept in this value, and people are told.
+    /// Keeps both in this value and reports a clash.
     Both(DotId),
-    /// People must decide; until then the value of ours stands.
+    /// A person must decide; until then our value is kept.
     DotClash,
 }
 
@@ -69,7 +69,7 @@ pub trait DotMergePolicy {
         theirs: &DotId,
     ) -> Resolution;
 
-    /// The attributes that tell parallel edges apart.
+    /// The attributes that distinguish parallel edges.
     fn edge_identity(&self) -> &[&str] {
         &["key"]
     }
@@ -97,7 +97,7 @@ pub struct DotClash {
 /// What both sides did.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DotClashKind {
-    /// Both changed an attribute; the value of ours stands.
+    /// Both changed an attribute; `kept` is the result.
     Attribute {
         /// Which.
         name: String,
@@ -107,14 +107,14 @@ pub enum DotClashKind {
         ours: Option<DotId>,
         /// Their value, none if they took it away.
         theirs: Option<DotId>,
-        /// What stands in the file now.
+        /// Value now in the file.
         kept: DotId,
     },
-    /// Ours removed what theirs changed; it stands.
+    /// Ours removed what theirs changed; kept.
     RemovedByOurs,
-    /// Theirs removed what ours changed; it stands.
+    /// Theirs removed what ours changed; kept.
     RemovedByTheirs,
-    /// Theirs changed what this merge does not carry over; ours stands.
+    /// Theirs changed what this merge does not carry over; ours remains.
     NotCarriedOver(String),
 }
 

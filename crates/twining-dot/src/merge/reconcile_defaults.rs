@@ -1,9 +1,9 @@
-//! What the result is to mean, whatever its defaults give.
+//! Intended meaning of the result, whatever its defaults provide.
 //!
-//! The sides may set defaults differently, or the same at other places. So once the
-//! result stands it is read back, and where a node or an edge does not mean what it
-//! should the value is written into its statement; an attribute that a default gives
-//! and that should not be there is set to nothing, which is what DOT takes a missing one for.
+//! The sides may set defaults differently, or the same ones in other places. So the finished result
+//! is parsed again, and where a node or an edge differs from its intended meaning the value is
+//! written into its statement; an unwanted attribute from a default is set to the empty value,
+//! which DOT treats as missing.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -87,7 +87,7 @@ impl IntendedGraph {
                 wrong.push(ValueMismatch::Node(id.clone(), differs));
             }
         }
-        // Between two nodes edges stand in the order in which they are meant.
+        // Edges between two nodes keep their intended order.
         let mut intended: HashMap<(&DotId, &DotId), VecDeque<&OwnAttributes>> = HashMap::new();
         for (from, to, attributes) in self.remaining_edges.iter().chain(&self.new_edges) {
             intended.entry((from, to)).or_default().push_back(attributes);

@@ -10,7 +10,7 @@ use crate::syntax::Port;
 
 use super::three_way::AttributeAction;
 
-/// Attributes by name, with what they say and without who said it.
+/// Attribute values by name, without their origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct OwnAttributes(Vec<(Arc<str>, DotId)>);
 
@@ -50,17 +50,17 @@ impl OwnAttributes {
     }
 }
 
-/// What an edge is told by. Ports count: an edge that moved to another port is another.
+/// Identity of an edge. Ports count: an edge moved to another port is another edge.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct EdgeKey {
     pub from: (DotId, Option<Port>),
     pub to: (DotId, Option<Port>),
     pub identity: Vec<Option<DotId>>,
-    /// Which of several that are told by the same.
+    /// Index among edges with equal identity.
     pub ordinal: usize,
 }
 
-/// What tells edges apart.
+/// Criteria that distinguish edges.
 #[derive(Clone, Copy)]
 pub(crate) struct EdgeIdentity<'a> {
     /// Between two nodes there is one edge at most.
@@ -78,7 +78,7 @@ pub(crate) struct MergeSide<'a> {
 }
 
 impl<'a> MergeSide<'a> {
-    /// `base` tells which of several equal edges is which: one that did not change keeps its number.
+    /// `base` disambiguates equal edges: an unchanged one keeps its ordinal.
     pub(super) fn of(
         document: &'a DotDocument,
         identity: EdgeIdentity<'_>,

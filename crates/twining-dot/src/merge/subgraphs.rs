@@ -34,7 +34,7 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
                 None => self.new_group(&path, group, &mut placed),
             }
         }
-        // What stands in a subgraph without a name has no place of its own in ours.
+        // Contents of an unnamed subgraph have no location of their own in ours.
         let mut homeless: Vec<&DotId> = placed.into_values().flatten().collect();
         homeless.sort();
         homeless.into_iter().for_each(|id| self.add_fresh(id, 0));
@@ -183,7 +183,8 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
         NewStatement::Group { name: subgraph.name.clone().unwrap_or_else(|| DotId::new("")), body }
     }
 
-    /// Subgraphs that theirs removed go when nothing is left in them; else they stay and are told.
+    /// Drops subgraphs that theirs removed if nothing is left in them; otherwise keeps and reports
+    /// them.
     fn left_groups(&mut self) {
         let gone: Vec<(Vec<DotId>, usize)> = self
             .ours

@@ -1,10 +1,10 @@
-//! A three-way merge by meaning: nodes, edges and attributes, not lines.
+//! Three-way merge by meaning: nodes, edges and attributes, not lines.
 //!
-//! Whatever one side alone changed is taken. Where both changed the same attribute a
-//! [`Policy`] decides. Something removed on one side goes, unless the other side
-//! changed it: then it stands and is told. What defaults give counts as if it were
-//! written: a default is a way of writing, and the sides may have different ones. The
-//! result is ours with splices, so its layout is ours; comments are merged as the rest is.
+//! A change made by only one side is taken. Where both changed the same attribute, a [`Policy`]
+//! decides. Something removed on one side is removed unless the other side changed it: then it is
+//! kept and reported. Values from defaults count as if written out: a default is a notation, and
+//! the sides may have different ones. The result is ours with splices, so it keeps our layout;
+//! comments are merged likewise.
 
 use super::policy::{DotClash, DotClashKind, DotMergePolicy, Resolution, Subject};
 
@@ -185,7 +185,7 @@ pub(super) struct Merger<'a, P: ?Sized> {
     clashes: Vec<DotClash>,
     pub(super) verbatim: Option<SourceCopier<'a>>,
     pub(super) their_sites: StatementIndex<'a>,
-    /// New edges that stand in a subgraph, by the names from the outermost to its own.
+    /// New edges inside a subgraph, keyed by its path of names from the outermost.
     pub(super) housed: HashMap<Vec<DotId>, Vec<NewStatement>>,
     /// What everything in the result is to mean.
     pub(super) intended: IntendedGraph,
@@ -196,7 +196,7 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
         self.clashes.push(DotClash { subject, kind });
     }
 
-    /// The first line of the file is ours; a change there is rare and told.
+    /// Keeps our first line; a change in theirs is rare and reported.
     fn header(&mut self) {
         let (base, ours, theirs) =
             (self.base.document.graph(), self.ours.document.graph(), self.theirs.document.graph());
@@ -265,7 +265,7 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
         }
     }
 
-    /// Compares attributes three ways; what clashes is told here.
+    /// Compares attributes three ways and reports clashes.
     pub(super) fn compared(
         &mut self,
         subject: &Subject,
@@ -302,7 +302,7 @@ impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
     ) -> AttributeAction {
         let settled = match (ours, theirs) {
             (Some(ours), Some(theirs)) => self.policy.settle(subject, name, base, ours, theirs),
-            // Taken away on one side, changed on the other: what is there stands.
+            // Removed on one side, changed on the other: keep the value.
             (None, Some(value)) | (Some(value), None) => Resolution::Both(value.clone()),
             (None, None) => return AttributeAction::Keep,
         };
@@ -431,5 +431,5 @@ pub(super) fn in_order(attributes: &Attributes) -> Vec<(String, DotId)> {
         .collect()
 }
 
-/// What theirs has and where it is to stand in ours.
+/// Nodes of theirs by their target subgraph in ours.
 pub(super) type NodesBySubgraph<'a> = HashMap<Vec<DotId>, Vec<&'a DotId>>;

@@ -1,5 +1,4 @@
-//! Where the parser stands: the current token, what is said of it, and how to get
-//! past an error.
+//! Parser cursor: the current token, diagnostics about it, and error recovery.
 
 use crate::diagnostics::{Diagnostic, Span};
 use crate::lexer::{Token, TokenKind, is_letter};

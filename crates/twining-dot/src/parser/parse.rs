@@ -15,7 +15,7 @@ use super::identifiers::IdInterner;
 
 /// How deep subgraphs may nest. Each level is a few frames of the stack.
 pub const DEEPEST: usize = 200;
-/// Mistakes that are told of a file, and warnings.
+/// Maximum errors reported per file; likewise warnings.
 pub const MOST_ERRORS: usize = 10_000;
 
 /// What was read.
@@ -34,7 +34,7 @@ pub(crate) fn parse(source: &[u8], charset: Charset) -> ParseOutput {
     ParseOutput { graph, errors: parser.errors, warnings: parser.warnings, more_graphs }
 }
 
-/// The statement is given up; what went wrong has been said.
+/// The statement is abandoned; the error has been reported.
 pub(super) struct SyntaxError;
 
 pub(super) type ParseResult<T> = Result<T, SyntaxError>;
@@ -380,7 +380,7 @@ impl<'a> DotParser<'a> {
         }
     }
 
-    /// What cannot stand in an attribute list and so shows that its bracket is missing.
+    /// Whether the token cannot occur in an attribute list, implying a missing closing bracket.
     pub(super) fn ends_list(&self) -> bool {
         matches!(
             self.token.kind,
@@ -399,7 +399,7 @@ impl<'a> DotParser<'a> {
             return self.fail(format!("expected an attribute, found {}{hint}", self.found()));
         }
         let name = self.id()?;
-        // The list is not closed: that is what is wrong, and it is said by the list.
+        // The list is unclosed; the list parser reports that.
         if self.ends_list() {
             return Err(SyntaxError);
         }

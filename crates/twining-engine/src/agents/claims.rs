@@ -1,8 +1,8 @@
-//! Claims: for a while, one agent alone edits a part of the project.
+//! Claims: temporary exclusive editing rights to a part of the project.
 //!
-//! Exclusive by path component: whoever holds `src/auth` keeps others from
-//! `src/auth/jwt.rs`. A claim ends by itself, so that nobody who went away holds
-//! up the others; it is of this machine, and never goes through git.
+//! Exclusive by path component: a claim on `src/auth` keeps others out of `src/auth/jwt.rs`. A
+//! claim expires, so that an agent that is gone does not block others; it is local to this machine
+//! and never goes through git.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -84,7 +84,7 @@ words! {
 }
 
 impl ClaimDraft {
-    /// Checks every word; `files_of` tells the files of a feature.
+    /// Validates every field; `files_of` returns the files of a feature.
     pub(crate) fn parse(
         input: &ClaimInput,
         root: &ProjectRoot,
@@ -150,9 +150,9 @@ impl ClaimDraft {
     }
 }
 
-/// Whether a path looks for files instead of naming one. Brackets around the whole
-/// name, or all of it but its ending, are how web frameworks call what stands for
-/// any name: `app/[id]/page.tsx`, `pages/[[...slug]].vue`.
+/// Whether a path is a glob instead of a name. Brackets around the whole name, or all of it but its
+/// extension, are the placeholder syntax of web frameworks: `app/[id]/page.tsx`,
+/// `pages/[[...slug]].vue`.
 fn is_pattern(path: &str) -> bool {
     let is_bracketed = |name: &str| {
         let inside = name.trim_start_matches('[');
@@ -219,9 +219,9 @@ pub(crate) fn current_claims(agent_files: &AgentFiles, now: Time) -> Vec<Claim> 
     claims
 }
 
-/// Whether a claim is the caller's own: the same name, and the session that made it
-/// where one did. A name is only what an agent calls itself: two sessions that call
-/// themselves `main` are two, and one that does not tell is neither.
+/// Whether the caller owns a claim: the same name, and the session that made it, if any. Agents
+/// choose their names: two sessions called `main` are different, and a caller without a session
+/// matches neither.
 pub(crate) fn is_mine(claim: &Claim, caller: &Caller) -> bool {
     claim.agent_id == caller.agent
         && (claim.session_id.is_none() || claim.session_id == caller.origin.session)
@@ -285,7 +285,7 @@ fn take(
             return Err(taken(held, what));
         }
     }
-    // What is asked for anew is prolonged: one claim takes the place of the old.
+    // A repeated request extends the claim: the new one replaces the old.
     let covers = |old: &str| paths.iter().any(|path| path.covers(&Scope::read(old), folding));
     let renews = |old: &Claim| {
         is_mine(old, stamp.caller)
@@ -293,7 +293,7 @@ fn take(
             && (old.feature.is_none() || old.feature == *feature)
     };
     let renewed: Vec<Claim> = claims.extract_if(.., |old| renews(old)).collect();
-    // Whoever asks again wants to go on: neither the end comes nearer nor is the reason forgotten.
+    // Renewing never shortens a claim or drops its reason.
     let ends = renewed.iter().filter_map(|old| Time::read(&old.until));
     let until = ends.chain([Time::from_ms(stamp.at.as_ms() + ttl_ms)]).max().unwrap_or(stamp.at);
     let before = renewed.last().map(|old| old.reason.clone());
@@ -331,7 +331,8 @@ fn release(
         all || paths.iter().any(|path| overlapping(claim, path, folding).is_some())
             || (feature.is_some() && claim.feature.as_ref() == feature)
     };
-    // What is named is let go by a person, whoever holds it, and by an agent of the same name: its session may have crashed.
+    // A named claim can be released by any person, and by an agent of the same name: its session
+    // may have crashed.
     let may = |claim: &Claim| {
         let is_namesake = claim.agent_id == stamp.caller.agent;
         is_mine(claim, stamp.caller)
@@ -344,7 +345,7 @@ fn release(
     Ok(claims.extract_if(.., |claim| meant(claim) && may(claim)).collect())
 }
 
-/// What the board is told of a claim that another let go, so that its holder learns of it.
+/// The entry that informs the holder of a claim that another released it.
 fn release_notice(claim: &Claim, stamp: &Stamp<'_>) -> Entry {
     let what = claim.paths.first().or(claim.feature.as_ref()).map_or("project", String::as_str);
     let (who, whose) = (text::excerpt(&stamp.caller.agent, 40), text::excerpt(&claim.agent_id, 40));

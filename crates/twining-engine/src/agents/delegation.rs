@@ -14,7 +14,7 @@ use crate::fields;
 use crate::input_types::URGENCIES;
 use crate::secrets::{Redaction, redact_fields};
 
-/// Offers that are looked at, the newest; and how many are told.
+/// Number of newest offers to examine, and of suggestions to return.
 const OFFERS: usize = 200;
 const MAX_SUGGESTED: usize = 10;
 /// The tag of a need that was delegated.

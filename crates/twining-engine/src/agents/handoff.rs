@@ -148,7 +148,7 @@ fn result(given: &HandoffResult) -> Result<HandoffResult, InvalidInput> {
     })
 }
 
-/// Plans the file of a handoff and the entry that tells of it.
+/// Plans a handoff's file and the entry that announces it.
 pub(crate) fn plan_handoff(
     draft: &HandoffDraft,
     snapshot: &HandoffSnapshot,

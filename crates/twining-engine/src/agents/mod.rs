@@ -1,9 +1,8 @@
-//! Agents together: who is there, who can do what, who holds which part of the
-//! project, and what one hands over to another.
+//! Coordination of agents: who is present, who can do what, who has claimed which part of the
+//! project, and handoffs.
 //!
-//! What a team shares (capabilities, handoffs) stands in tracked files; what is
-//! true for minutes on one machine (who called when, who holds what) in `local/`.
-//! Names are what agents call themselves and prove nothing.
+//! What a team shares (capabilities, handoffs) is in tracked files; short-lived state of one
+//! machine (last calls, claims) is in `local/`. Agents choose their names, which prove nothing.
 
 mod claims;
 mod delegation;

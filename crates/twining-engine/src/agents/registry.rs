@@ -395,7 +395,7 @@ impl Presence {
         bytes.and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default()
     }
 
-    /// The same after this call. Those heard of longest ago make room.
+    /// Records this call. Drops the agents seen longest ago beyond the limit.
     pub(crate) fn with(mut self, stamp: &Stamp<'_>) -> Self {
         let seen = LastCall { at: stamp.at, session: stamp.caller.origin.session.clone() };
         self.agents.insert(stamp.caller.agent.clone(), seen);
@@ -418,7 +418,7 @@ impl Presence {
 /// How often a process says that its agents are there.
 const HEARTBEAT_MS: i64 = 60_000;
 
-/// When this process last said that an agent is there.
+/// When this process last recorded an agent's presence.
 #[derive(Default)]
 struct Heartbeats(Mutex<HashMap<String, Time>>);
 
@@ -475,7 +475,7 @@ impl Engine {
         )
     }
 
-    /// Asks for help, and tells who might give it.
+    /// Asks for help, and suggests agents for it.
     pub fn delegate(
         &self,
         caller: &Caller,
@@ -530,7 +530,7 @@ impl Engine {
         Ok(taken)
     }
 
-    /// Holds a part of the project, lets it go, or tells who holds what.
+    /// Claims a part of the project, releases it, or lists claims.
     pub fn claim(&self, caller: &Caller, input: &ClaimInput) -> Result<ClaimOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;

@@ -1,8 +1,8 @@
-//! Repeats: a post that says what somebody said a moment ago.
+//! Duplicates: a post that repeats a recent one.
 //!
-//! Compared with the last few hundred lines of the board, which each process
-//! keeps and reads on: no index, and the same cost on any board. Two at the same
-//! instant from two processes may both be written; that is no harm.
+//! Compared with the last few hundred lines of the blackboard, which each process caches and reads
+//! incrementally: no index, and the same cost on any blackboard. Simultaneous posts from two
+//! processes may both be written; that is harmless.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -20,11 +20,11 @@ const ALIKE: f64 = 0.8;
 /// So much of a detail must be known already for it to add nothing.
 const KNOWN: f64 = 0.9;
 const ARTICLES: [&str; 3] = ["a", "an", "the"];
-/// Words that turn what is said into its opposite; the `t` is that of "don't".
+/// Words that negate a statement; the `t` is that of "don't".
 const DENIALS: [&str; 9] =
     ["not", "no", "never", "none", "nothing", "nobody", "without", "cannot", "t"];
 
-/// What was said lately.
+/// Recent entries.
 #[derive(Default)]
 pub(crate) struct RecentEntries {
     pub(crate) tail: BoardCursor,
@@ -65,7 +65,7 @@ impl RecentEntries {
     fn add_entry(&mut self, entry: Entry) {
         let Some(kind) = entry.kind() else { return };
         if kind.closes() {
-            // What was settled may be said again.
+            // What was settled may be posted again.
             self.entries.retain(|known| !entry.relates_to.contains(&known.entry.id));
         }
         let Some(at) = Time::read(&entry.timestamp).filter(|_| repeats(kind)) else { return };
@@ -101,7 +101,7 @@ impl RecentEntries {
                 && entries.fingerprint.same_as(&fingerprint)
                 // Last: to fold a path costs more than all the words.
                 && is_covered(&detail, &entries.words)
-                // Whoever looks where this would stand has to find the earlier one.
+                // A reader of the new entry's scope must find the earlier one.
                 && entries.scope.covers(&content.scope, folding)
         };
         let found = self.entries.iter().rev().find(same).map(|known| &known.entry)?;
@@ -109,8 +109,8 @@ impl RecentEntries {
     }
 }
 
-/// Whether saying it twice is a mistake. Where a task stands is said again and
-/// again, an answer closes what it answers, and each result is one of its own.
+/// Whether a repeated entry is a mistake. A task's status is posted repeatedly, an answer closes
+/// its question, and each result is separate.
 fn repeats(kind: EntryType) -> bool {
     matches!(
         kind,
@@ -123,7 +123,7 @@ fn repeats(kind: EntryType) -> bool {
     )
 }
 
-/// Whether a word turns what is said into something else: a number, or a denial.
+/// Whether a word changes a statement's meaning: a number, or a negation.
 pub(crate) fn turns_meaning(word: &str) -> bool {
     word.contains(|c: char| c.is_ascii_digit()) || DENIALS.contains(&word)
 }

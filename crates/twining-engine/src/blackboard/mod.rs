@@ -1,8 +1,7 @@
-//! The blackboard: what agents tell each other, one line each.
+//! The blackboard: messages between agents, one line each.
 //!
-//! A line is written once. A need, a question or a warning is open until an
-//! answer or a status relates to it; nothing is ever deleted, so who closed what,
-//! when and why stays on the board.
+//! A line is written once. A need, a question or a warning is open until an answer or a status
+//! relates to it; nothing is ever deleted, so who closed what, when and why stays on record.
 
 mod dismiss;
 mod duplicates;

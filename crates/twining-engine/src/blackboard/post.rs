@@ -117,8 +117,8 @@ impl PostOutcome {
     }
 }
 
-/// What is said of a post that names records nobody has. It is kept all the same:
-/// they may be archived, or on another branch.
+/// The note on a post that refers to unknown records. It is kept all the same: they may be
+/// archived, or on another branch.
 pub(crate) fn unknown_ids_note(unknown: &[String]) -> String {
     let names = fields::some_names(unknown.iter().map(String::as_str));
     format!(
@@ -176,7 +176,7 @@ pub(crate) fn is_report(entry: &Entry) -> bool {
 }
 
 impl Engine {
-    /// Posts an entry, unless somebody said the same a moment ago.
+    /// Posts an entry, unless it repeats a recent one.
     pub fn post(&self, caller: &Caller, input: &PostInput) -> Result<PostOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;

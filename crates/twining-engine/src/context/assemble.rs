@@ -335,7 +335,7 @@ fn snapshot(context: &AssembledContext) -> HandoffSnapshot {
     }
 }
 
-/// Claims and handoffs that are told, at most.
+/// Maximum number of claims and handoffs included.
 const MAX_ACTIVITY: usize = 5;
 /// Paths of a claim, and characters of what it is for.
 const PATHS: usize = 5;

@@ -1,10 +1,9 @@
-//! The budget: what goes in, how much of each, and what is named as left out.
+//! The budget: what is included, how much of each, and what is listed as omitted.
 //!
-//! A token is four characters of the JSON that is returned, counted on that JSON.
-//! The best records are told in full, the next in brief, the rest by a line each:
-//! so an agent reads what matters and knows what else it can fetch. Decisions
-//! that bind, warnings and open questions each have a share that the others
-//! cannot take.
+//! A token is four characters of the returned JSON, counted on that JSON. The best records are
+//! included in full, the next in brief, the rest as a line each: so an agent reads what matters and
+//! knows what else it can fetch. Binding decisions, warnings and open questions each have a
+//! reserved share.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -19,9 +18,9 @@ use crate::fields;
 use crate::search::{ScoreParts, Similarities};
 
 const CHARS_PER_TOKEN: usize = 4;
-/// Room for the digits of the two counts.
+/// Space for the digits of the two counts.
 const DIGITS: usize = 24;
-/// Shares of the room, in percent: told in full, then in brief; the rest is lines.
+/// Shares of the budget, in percent: in full, then in brief; the rest is lines.
 const FULL: usize = 50;
 const BRIEF: usize = 75;
 /// Shares that are kept for a kind, in percent.
@@ -29,7 +28,7 @@ const BINDING: usize = 25;
 const WARNINGS: usize = 15;
 const ASKED: usize = 8;
 const ENTITIES: usize = 6;
-/// Characters that no record is told in fewer of.
+/// Minimum number of characters of any record.
 const SMALLEST: usize = 100;
 const OTHERS: usize = 15;
 /// Characters of the name of a list that is left out when it is empty.
@@ -83,13 +82,13 @@ pub(super) fn fill(
     Ok(filling.finish())
 }
 
-/// Entries of one kind that an author has told before others have their turn, in a share
-/// of the room and in the rest of it.
+/// Entries of one kind included per author and turn, in a share of the budget and in the rest of
+/// it.
 const AT_A_TURN: usize = 2;
 const AT_A_LONG_TURN: usize = 8;
 
-/// The same, with the best of every author before what else one has to say of its kind:
-/// who writes much must not take another's share of room.
+/// Reorders so that the best of every author precedes an author's further entries of that kind: a
+/// prolific author must not use up others' share.
 fn round_robin_by_author(
     pending: Vec<ContextCandidate>,
     at_a_turn: usize,
@@ -142,7 +141,7 @@ fn asks(candidate: &ContextCandidate) -> bool {
     matches!(candidate.record, CandidateRecord::Entry(_, EntryType::Need | EntryType::Question))
 }
 
-/// What is told of a candidate, and the characters it takes.
+/// A rendered candidate and its length in characters.
 struct RenderedItem {
     included: ContextItem,
     cost: usize,
@@ -164,13 +163,13 @@ struct BudgetFill<'n> {
     context: AssembledContext,
     budget_left: usize,
     spent: usize,
-    /// What is told.
+    /// The included candidates.
     included: Vec<(ContextCandidate, RenderedItem)>,
     nearness: Option<&'n Similarities<'n>>,
 }
 
 impl BudgetFill<'_> {
-    /// As many as fit into their share, and into the room.
+    /// As many as fit into their share and the budget.
     fn take_some<T: Serialize>(&mut self, some: Vec<T>, share: &mut usize) -> Vec<T> {
         let mut taken = Vec::new();
         for one in some {
@@ -184,9 +183,8 @@ impl BudgetFill<'_> {
         taken
     }
 
-    /// Tells of the wanted ones in full, as long as they fit into `most`
-    /// characters; gives back the others. The first of those that lie here is told
-    /// in any case: a share of a small budget would hold none.
+    /// Includes the wanted ones in full, as long as they fit into `most` characters; returns the
+    /// others. The first one is always included: a share of a small budget would hold none.
     fn take_share(
         &mut self,
         pending: Vec<ContextCandidate>,
@@ -226,7 +224,7 @@ impl BudgetFill<'_> {
         rest
     }
 
-    /// Tells of the rest in their order: in full, then in brief, then by a line.
+    /// Includes the rest in order: in full, then in brief, then as a line.
     fn take_the_rest(&mut self, pending: Vec<ContextCandidate>) {
         let tiers = [
             (Some(DetailLevel::Full), self.budget_left * FULL / 100),
@@ -236,7 +234,7 @@ impl BudgetFill<'_> {
         let mut tier = 0;
         let mut left = Vec::new();
         for candidate in pending {
-            // Whether it repeats what was told is asked last: it is compared with all of that.
+            // The duplicate check comes last: it compares with everything included.
             let text = if candidate.is_in_force() {
                 self.within_tier(&candidate, &tiers, &mut tier)
             } else {
@@ -258,8 +256,8 @@ impl BudgetFill<'_> {
         first.iter().chain(&rest).for_each(|candidate| self.name(candidate));
     }
 
-    /// What may be told of a candidate. One that does not fit ends its tier: what
-    /// comes after it is worth less.
+    /// Renders a candidate in its tier. One that does not fit ends its tier: later ones are worth
+    /// less.
     fn within_tier(
         &self,
         candidate: &ContextCandidate,
@@ -301,7 +299,7 @@ impl BudgetFill<'_> {
         }
     }
 
-    /// Whether it only says what was told already.
+    /// Whether it only repeats what is already included.
     fn repeats(&self, candidate: &ContextCandidate) -> bool {
         self.included.iter().any(|(included, _)| {
             let alike = self
@@ -315,7 +313,7 @@ impl BudgetFill<'_> {
         })
     }
 
-    /// Gives what room is left to the texts that were cut short, in their order.
+    /// Gives the remaining budget to the truncated texts, in their order.
     fn lengthen(&mut self) {
         for (candidate, text) in &mut self.included {
             let budget_left = self.budget_left - self.spent + text.cost;
@@ -332,7 +330,7 @@ impl BudgetFill<'_> {
 
     fn finish(self) -> AssembledContext {
         let Self { mut context, included, .. } = self;
-        // Decisions that bind stand before the others.
+        // Binding decisions come before the others.
         let (binding, others): (Vec<_>, Vec<_>) =
             included.into_iter().partition(|(candidate, _)| candidate.binds);
         for (_, text) in binding.into_iter().chain(others) {
@@ -348,7 +346,7 @@ impl BudgetFill<'_> {
                 ContextItem::Entry(entry, _) => context.recent_findings.push(entry),
             }
         }
-        // The estimate is part of what it measures: it stands there as a single digit yet.
+        // The estimate is part of what it measures: so far it is a single digit.
         let chars = chars(&context);
         let estimate = (chars.div_ceil(CHARS_PER_TOKEN)).to_string().len() - 1 + chars;
         context.token_estimate = estimate.div_ceil(CHARS_PER_TOKEN) as u64;
@@ -356,8 +354,7 @@ impl BudgetFill<'_> {
     }
 }
 
-/// The words that turn what is said into something else, and hardly move its
-/// vector: numbers, and denials.
+/// The words that change a statement's meaning but hardly its vector: numbers and negations.
 fn negations_and_numbers(candidate: &ContextCandidate) -> BTreeSet<String> {
     let text = candidate.text().to_lowercase();
     let words = text.split(|c: char| !c.is_alphanumeric());
@@ -384,8 +381,8 @@ impl std::io::Write for CharCounter {
     }
 }
 
-/// Characters of a reason or a detail, and of one that there is room for; the
-/// record has the rest.
+/// Maximum characters of a reason or a detail, and of one with budget to spare; the record has the
+/// rest.
 const TEXT: usize = 480;
 const WHOLE: usize = 2400;
 /// Files of a decision.
@@ -393,7 +390,7 @@ const FILES: usize = 5;
 /// Characters of a scope.
 const SCOPE: usize = 120;
 
-/// How much is told of a record.
+/// How much of a record is included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DetailLevel {
     /// With all of its reasons or its detail.
@@ -410,7 +407,7 @@ impl DetailLevel {
     }
 }
 
-/// What is told.
+/// The included candidates.
 #[derive(Clone, Debug)]
 pub(super) enum ContextItem {
     Decision(ContextDecision),
@@ -464,7 +461,7 @@ pub struct ContextEntry {
     pub why: String,
 }
 
-/// Tells of a candidate.
+/// Renders a candidate.
 pub(super) fn render(candidate: &ContextCandidate, level: DetailLevel) -> ContextItem {
     let why = reasons(&candidate.why, candidate.binds);
     match &candidate.record {

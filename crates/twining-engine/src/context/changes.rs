@@ -170,7 +170,7 @@ fn add_decision(decision: &Decision, since: Time, outcome: &mut WhatChangedOutco
     if Time::read(&decision.timestamp).is_some_and(|made| made >= since) {
         outcome.new_decisions.push(changed());
     }
-    // Of several changes the last counts: it is how things stand now.
+    // Of several changes the last counts: it is the current state.
     let Some(change) = changes_since(decision, since).next() else { return };
     match change.status {
         DecisionStatus::Active => outcome.promoted_decisions.push(changed()),

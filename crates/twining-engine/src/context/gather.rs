@@ -1,4 +1,4 @@
-//! Gathering: what bears on the scope, and what speaks of the task.
+//! Gathering: what bears on the scope, and what relates to the task.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +18,7 @@ use crate::{fields, search};
 /// Candidates taken by scope, of each kind: at least so many, and at most.
 const BY_SCOPE: usize = 40;
 const MOST_BY_SCOPE: usize = 1000;
-/// Characters of the budget for each of them: a small one is left to what speaks of the task.
+/// Characters of the budget per candidate: a small budget is left to records about the task.
 const CHARS_BY_SCOPE: usize = 400;
 /// Decisions in scope that are counted beyond those that are looked at.
 const COUNTED: usize = 1000;
@@ -28,11 +28,11 @@ const CHARS_PER_CANDIDATE: usize = 140;
 const ENTITIES: usize = 5;
 /// Relations of an entity that are looked at to see which decisions hang on it.
 const EDGES: usize = 20;
-/// Decisions that may be told, of which it is said who contests them.
+/// Maximum number of decisions checked for contesters.
 const MAX_CONTESTED: usize = 30;
 /// Of a decision that others contest, so many of them are named.
 const CONTESTERS: usize = 3;
-/// What speaks of the task less than this share of the best is beside the point.
+/// Records that score below this share of the best are irrelevant to the task.
 const FLOOR: f64 = 0.25;
 
 /// A record that may go into the reply.
@@ -44,11 +44,11 @@ pub(super) struct ContextCandidate {
     pub(super) meaning: u64,
     /// Whether it is a decision in force for this scope.
     pub(super) binds: bool,
-    /// Whether it is one that speaks of this very place, and not of the project.
+    /// Whether it is about this very scope, not the whole project.
     pub(super) governs: bool,
     /// Whether it was decided for just this place.
     pub(super) is_exact: bool,
-    /// Whether it was taken for where it stands, whatever it speaks of.
+    /// Whether it was selected by scope, regardless of content.
     pub(super) in_scope: bool,
     /// Active decisions that conflict with it.
     pub(super) contested_by: Vec<Id>,
@@ -92,7 +92,7 @@ pub(super) fn gather(
         DecisionSearch { decisions: view.decisions(), filter: DecisionFilter::default() };
     // Without a filter: it would cost more than looking at a few too many.
     let entry_search = EntrySearch { entries: view.entries(), filter: EntryFilter::default() };
-    // What words and the place tell comes first: the meaning is being found out meanwhile.
+    // Words and scope come first: the meaning is computed meanwhile.
     let (decisions, entries) =
         (search::by_words(&decision_search, question)?, search::by_words(&entry_search, question)?);
     let mut scope_records = ScopeRecords::gather_scope(view, draft)?;
@@ -110,7 +110,7 @@ pub(super) fn gather(
         candidate.in_scope || mode == SearchMode::Keyword || candidate.why.worth() >= FLOOR * best
     });
     candidates.sort_by(ContextCandidate::order);
-    // Not of all that were found: of more than these the budget can tell nothing.
+    // Not for all candidates: the budget cannot include more than these.
     let shown = MAX_CONTESTED.max(most / 4);
     for binds in [true, false] {
         let in_force = candidates
@@ -134,7 +134,7 @@ pub(super) fn gather(
     })
 }
 
-/// What bears on the scope, whatever it speaks of.
+/// Records that bear on the scope, regardless of content.
 struct ScopeRecords {
     decisions: Vec<ScopedDecision>,
     entries: Vec<Entry>,
@@ -153,7 +153,7 @@ impl ScopeRecords {
         let most = (draft.max_tokens * 4 / CHARS_BY_SCOPE).clamp(BY_SCOPE, MOST_BY_SCOPE);
         let most_entries = (most / 2).max(BY_SCOPE);
         let decisions = view.decisions().nearest(&draft.scope, DecisionState::InForce, most)?;
-        // By kind, so that many of one leave room for the others.
+        // By kind, so that many of one leave space for the others.
         let other_kinds = [of_kinds(&OTHER_KINDS, false)];
         let (mut entries, mut unfinished) = (Vec::new(), Vec::new());
         for filter in OPEN_KINDS.map(|kind| of_kinds(&[kind], true)).into_iter().chain(other_kinds)
@@ -252,7 +252,8 @@ impl CandidateBuilder<'_, '_> {
         candidate.is_exact = via == Via::Exact && self.draft.scope != Scope::project();
     }
 
-    /// How a decision in force bears on the scope, by its own scope and its files, as the index tells it.
+    /// How a decision in force bears on the scope, by its own scope and its files, according to the
+    /// index.
     fn bears_on_scope(&self, decision: &Decision) -> Option<Via> {
         let (asked, folding) = (&self.draft.scope, self.view.folding());
         if !decision.status.binds() {
@@ -376,9 +377,9 @@ fn add_neighbor_scores(candidates: &mut [ContextCandidate], linked_decisions: &H
     }
 }
 
-/// Kinds that are told while they wait for an answer.
+/// Kinds that are included while they await an answer.
 const OPEN_KINDS: [EntryType; 3] = [EntryType::Warning, EntryType::Need, EntryType::Question];
-/// Kinds that are told whenever they fit.
+/// Kinds that are included whenever they fit.
 const OTHER_KINDS: [EntryType; 6] = [
     EntryType::Finding,
     EntryType::Constraint,
@@ -483,7 +484,7 @@ impl ContextCandidate {
 /// newest: of what waits for an answer, and of what does not, of which there is more.
 const WALKED: usize = 4_000;
 const WALKED_CLOSED: usize = 1_000;
-/// So many are enough: who is drowned out is heard again.
+/// Maximum number of entries added for crowded-out authors.
 const RAISED: usize = 8;
 
 /// The newest of other authors, where one wrote most of what was found: a flood must not

@@ -1,9 +1,8 @@
-//! Scoring: what speaks for a record, beside its words and its meaning.
+//! Scoring: what a record is worth beyond its words and meaning.
 //!
-//! A record is worth what it has to do with the task ([`Why::lexical`],
-//! [`Why::semantic`]) and a little more for where it stands, when it was said,
-//! how sure its author is, what it is, what hangs on it and who said it. These
-//! stay small: they settle near ties, and never bring in what is beside the point.
+//! A record scores by its relevance to the task ([`Why::lexical`], [`Why::semantic`]), plus a
+//! little for its scope, age, confidence, kind, dependents and author. These bonuses stay small:
+//! they settle near ties, and never bring in irrelevant records.
 
 use std::collections::BTreeMap;
 
@@ -109,7 +108,7 @@ pub(super) fn standing(status: DecisionStatus) -> f64 {
     if status == DecisionStatus::Provisional { DOUBT } else { 0.0 }
 }
 
-/// What it is worth that a person said it.
+/// The bonus for a human author.
 pub(super) fn human(origin: Option<&Origin>) -> f64 {
     if origin.is_some_and(|origin| origin.trust == Trust::Human) { HUMAN } else { 0.0 }
 }

@@ -1,5 +1,5 @@
-//! The state of a scope in one paragraph, as a colleague would tell it: what to
-//! beware of, what is disputed, what was decided, what waits, what was found.
+//! Summarizes the state of a scope in one paragraph, as a colleague would: warnings, disputes,
+//! decisions, open items, findings.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Notices: what the board is told about decisions, and when it is settled.
+//! Notices: blackboard entries about decisions, and when they are settled.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ use crate::fields;
 const CONFLICT: &str = "conflict";
 /// The tag of a warning that a decision is to be looked at again.
 const RECONSIDERATION: &str = "reconsideration";
-/// The tag of what is said about an override.
+/// The tag of entries about an override.
 const OVERRIDE: &str = "override";
 
 /// Announces a new decision.
@@ -105,8 +105,8 @@ pub(crate) fn reconsider(
     });
 }
 
-/// Tells of an override: a warning while only an agent has claimed it, a finding
-/// once a person stands behind it.
+/// Announces an override: a warning while only an agent claims it, a finding once a person confirms
+/// it.
 pub(crate) fn overridden(
     change: &mut Change,
     decision: &Decision,
@@ -144,9 +144,8 @@ pub(crate) fn overridden(
     });
 }
 
-/// Warns of the rivals of a promoted decision that no warning has named: it met
-/// them while both were provisional. What was said once, even if somebody
-/// dismissed it, is not said again.
+/// Warns of the rivals of a promoted decision that no warning has named: they met while both were
+/// provisional. A warning once given, even if dismissed, is not repeated.
 pub(crate) fn still_contested(
     change: &mut Change,
     view: &View<'_>,
@@ -172,7 +171,7 @@ pub(crate) fn still_contested(
     Ok(())
 }
 
-/// Tells of promotions, and closes the warnings they settle.
+/// Announces promotions, and closes the warnings they settle.
 pub(crate) fn promoted(
     change: &mut Change,
     view: &View<'_>,

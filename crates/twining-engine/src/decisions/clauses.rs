@@ -15,7 +15,7 @@ const REASON_CHARS: usize = 200;
 const MOST_SUCCESSORS: usize = 64;
 
 impl Engine {
-    /// Every clause in force. Opens the index; whoever asks often keeps the answer.
+    /// Every clause in force. Opens the index; frequent callers should cache the result.
     pub fn clauses(&self) -> Result<Vec<Clause>, Failure> {
         if !self.store().exists()? {
             return Ok(Vec::new());
@@ -26,7 +26,7 @@ impl Engine {
             for decision in decisions.containing_text("must_not_use")? {
                 let still = match decision.status {
                     DecisionStatus::Active | DecisionStatus::Provisional => items_of(&decision),
-                    // A word for it is not enough: somebody must have said so who may.
+                    // A claim is not enough: someone with authority must have confirmed it.
                     DecisionStatus::Overridden
                         if decision.override_authority == Some(Authority::Confirmed) =>
                     {
@@ -47,8 +47,8 @@ impl Engine {
     }
 }
 
-/// What a decision that is about to be superseded rules out and its successor, by
-/// whoever makes it, does not: that stays ruled out until a person lifts it.
+/// What a decision about to be superseded rules out and its successor, made by an agent, does not:
+/// that stays ruled out until a person lifts it.
 pub(crate) fn dropped(old: &Decision, successor: &Decision) -> Vec<String> {
     if old.override_authority == Some(Authority::Confirmed) || is_by_person(successor) {
         return Vec::new();
@@ -56,8 +56,8 @@ pub(crate) fn dropped(old: &Decision, successor: &Decision) -> Vec<String> {
     items_of(old).into_iter().filter(|item| !carries(successor, old, item)).collect()
 }
 
-/// What is left in force of a superseded decision. An agent that replaces it lifts
-/// nothing by leaving a clause out; a successor that says the same speaks for itself.
+/// Clauses of a superseded decision that remain in force. An agent that replaces it lifts nothing
+/// by omitting a clause; a clause the successor repeats is the successor's.
 fn remaining_items(decisions: &Decisions<'_>, old: &Decision) -> Result<Vec<String>, StoreError> {
     let mut left = items_of(old);
     let mut next = decisions.successors(&old.id)?;
@@ -170,7 +170,7 @@ mod tests {
         }
     }
 
-    /// What is ruled out, and whether it is only told.
+    /// What is ruled out, and whether it is contested.
     fn ruled(project: &Project) -> Vec<(String, bool)> {
         let clauses = project.engine.clauses().expect("reads");
         let mut ruled: Vec<(String, bool)> = clauses

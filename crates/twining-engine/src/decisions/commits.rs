@@ -268,7 +268,7 @@ pub(crate) fn may_concern_decisions(commit: &CommitDetails) -> bool {
 /// What a link between a commit and a decision rests on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LinkSource {
-    /// Somebody said so.
+    /// A caller's statement.
     Word,
     /// The commit names the decision.
     Trailer,
@@ -277,7 +277,7 @@ pub enum LinkSource {
 }
 
 impl LinkSource {
-    /// The word for it in files; none for what somebody said.
+    /// Its name in files; `None` for a caller's statement.
     #[must_use]
     pub fn as_str(self) -> Option<&'static str> {
         match self {
@@ -296,8 +296,7 @@ impl LinkSource {
     }
 }
 
-/// The decisions that a new commit carries out. `before` tells when the commit
-/// before it was made.
+/// The decisions that a new commit carries out. `before` returns the time of the previous commit.
 pub(super) fn carried_out(
     view: &View<'_>,
     commit: &CommitDetails,

@@ -131,7 +131,7 @@ pub(crate) fn record(
     let status =
         if rivals.is_empty() { DecisionStatus::Active } else { DecisionStatus::Provisional };
     let decision = decision(draft, status, stamp);
-    // Half of what a reader takes: later amendments need room too.
+    // Half of the maximum record size: later amendments need space too.
     fields::fits("decision", &decision, limits::RECORD_BYTES / 2)?;
     graph::link_decision(change, view, &decision, stamp)?;
     announcements::announce(change, &decision, stamp);
@@ -167,7 +167,7 @@ pub(crate) fn supersede(old: &mut Decision, by: &Id, stamp: &Stamp<'_>) {
     }
 }
 
-/// The draft with what recording it tells.
+/// Completes the draft for recording.
 fn decision(draft: &Decision, status: DecisionStatus, stamp: &Stamp<'_>) -> Decision {
     let commits = draft.commit_hashes.iter().map(|hash| CommitLink {
         hash: hash.clone(),
@@ -191,8 +191,8 @@ fn conflict(rival: Decision) -> Conflict {
     Conflict { id: rival.id, summary: rival.summary, scope: rival.scope, rationale }
 }
 
-/// The decision to be superseded. One that was superseded before is refused: two
-/// successors of one decision would both stand, and neither know of the other.
+/// The decision to supersede. One already superseded is refused: two successors of one decision
+/// would both be in force, unaware of each other.
 fn replaceable(view: &View<'_>, id: &Id) -> Result<Decision, Failure> {
     let Some(old) = view.decisions().get(id)? else {
         return Err(missing(view, "supersedes", id)?.into());
@@ -480,7 +480,7 @@ impl Engine {
         Ok(ReconsiderOutcome { redacted, ..outcome })
     }
 
-    /// Rejects a decision, with the authority that the rim established.
+    /// Rejects a decision, with the authority the entry point established.
     pub fn override_decision(
         &self,
         caller: &Caller,
@@ -550,8 +550,8 @@ impl Engine {
         Ok(LinkCommitOutcome { redacted, ..outcome })
     }
 
-    /// Links a commit that was just made with the decisions it carries out. `before` tells when the
-    /// one before it was made, and is asked only if that matters.
+    /// Links a new commit with the decisions it carries out. `before` returns the time of the
+    /// previous commit, and is called only if needed.
     pub fn link_new_commit(
         &self,
         caller: &Caller,

@@ -135,7 +135,7 @@ pub(crate) fn unreadable_files(view: &View<'_>) -> Result<Vec<Unreadable>, Store
     Ok(files)
 }
 
-/// Whether two decisions answer one question differently, wherever they stand.
+/// Whether two decisions answer one question differently, whatever their scope.
 pub(crate) fn disagree(left: &Decision, right: &Decision, folding: CaseFolding) -> bool {
     left.id != right.id
         && same_domain(&left.domain, &right.domain)
@@ -143,7 +143,7 @@ pub(crate) fn disagree(left: &Decision, right: &Decision, folding: CaseFolding) 
         && fields::fold(&left.summary) != fields::fold(&right.summary)
 }
 
-/// Where a decision that is out of force stands, and what stands in its place.
+/// The status of a decision that is out of force, and its replacement.
 pub(crate) fn retired(decision: &Decision) -> String {
     match &decision.superseded_by {
         Some(by) => {

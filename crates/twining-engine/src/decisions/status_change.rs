@@ -1,7 +1,7 @@
-//! Overriding: a person rejects a decision, perhaps with another in its place.
+//! Overriding: a person rejects a decision, perhaps replacing it.
 //!
-//! Authority is not a string. Who is named as the overrider is recorded beside
-//! how sure we are that a person stands behind it.
+//! Authority is not a string. The name of the overrider is recorded with how certain it is that a
+//! person confirmed it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -64,7 +64,7 @@ pub(super) struct OverrideDraft {
 }
 
 impl OverrideDraft {
-    /// Checks every word. `authority` is what the rim knows, not what was said.
+    /// Validates every field. `authority` comes from the entry point, not from the input.
     pub(super) fn parse(input: &OverrideInput, authority: Authority) -> Result<Self, InvalidInput> {
         Ok(Self {
             id: fields::id("decision_id", &input.decision_id)?,
@@ -80,8 +80,8 @@ impl OverrideDraft {
     }
 }
 
-/// The decision an override would reject, for whoever asks a person about it.
-/// None where their word would change nothing: they gave it before.
+/// The decision an override would reject, for asking a person to confirm. `None` if that would
+/// change nothing: it is already confirmed.
 pub(super) fn in_question(
     view: &View<'_>,
     draft: &OverrideDraft,
@@ -237,7 +237,7 @@ pub(super) fn plan_promote(
                 let mut after = before.clone();
                 move_to(&mut after, DecisionStatus::Active, by, "promoted", stamp);
                 if after.extra.contains_key(CLASHES) {
-                    // Whoever promotes it takes it as it reads now.
+                    // Promoting accepts the current text.
                     after.extra.insert(CLASHES.to_owned(), Value::Array(Vec::new()));
                 }
                 change.amendments.push(amendment(&before, &after)?);
@@ -308,9 +308,9 @@ pub struct ReconsiderOutcome {
     pub redacted: Vec<Redaction>,
 }
 
-/// Plans the doubt: an active decision becomes provisional, and the board is
-/// warned. One that is out of force stays as it is. Decisions that depend on it are named and left alone; to change them
-/// without being asked would surprise whoever relies on them.
+/// Plans the doubt: an active decision becomes provisional, with a warning on the blackboard. One
+/// out of force is unchanged. Dependent decisions are named but left alone; changing them unasked
+/// would surprise those who rely on them.
 pub(super) fn plan_reconsider(
     view: &View<'_>,
     id: &Id,

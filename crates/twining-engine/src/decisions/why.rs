@@ -26,7 +26,7 @@ const RETIRED_SHARE: usize = 4;
 /// Binding decisions beyond the page that are looked at for a contest. Each costs
 /// some 40 µs, and a quiet project has to look at all of them on every call.
 const LOOKED_AT_BEYOND: usize = 50;
-/// Characters of what another branch said.
+/// Characters shown of another branch's text.
 const CLASH_SHOWN: usize = 500;
 /// Unreadable files that are listed.
 const UNREADABLE_LISTED: usize = 20;
@@ -100,7 +100,7 @@ pub struct MergeClash {
     pub other: String,
 }
 
-/// What two branches said differently of a decision, as the merge left it.
+/// Differences between two branches' versions of a decision, as the merge left them.
 fn clashes_of(decision: &Decision) -> Vec<MergeClash> {
     let listed = decision.extra.get(CLASHES).and_then(Value::as_array).into_iter().flatten();
     let read = |clash: &Value| {
@@ -134,8 +134,8 @@ pub struct WhyOutcome {
     pub unreadable: Vec<String>,
 }
 
-/// The decisions that bear on a scope: a ranked page, with what it left out.
-/// Under its former names a file is looked up too, as far as these moves tell.
+/// The decisions that bear on a scope: a ranked page, with what it omits. A file is also looked up
+/// under its former names, as far as these moves show.
 pub(super) fn why(
     view: &View<'_>,
     input: &WhyInput,
@@ -153,8 +153,8 @@ pub(super) fn why(
     if !input.include_retired.unwrap_or(true) {
         retired.clear();
     }
-    // However many are in force, some room is left for what was given up: it is
-    // what an agent would otherwise propose again.
+    // However many are in force, some space is reserved for retired ones: an agent would otherwise
+    // propose them again.
     retired.truncate(limit.saturating_sub(rows.len()).max(limit / RETIRED_SHARE));
     let beyond = rows.split_off(rows.len().min(limit - retired.len()));
     rows.append(&mut retired);
@@ -284,7 +284,7 @@ fn follow(
     Ok(())
 }
 
-/// The decisions behind a commit, told like those that bear on a place.
+/// The decisions behind a commit, in the format used for a scope.
 pub(crate) fn why_commit(
     view: &View<'_>,
     asked: &str,
@@ -350,7 +350,7 @@ pub(super) fn why_decision(
     }
 }
 
-/// Decisions that disagree with this one, wherever they stand.
+/// Decisions that disagree with this one, whatever their scope.
 fn contesters(view: &View<'_>, decision: &Decision) -> Result<Vec<Id>, StoreError> {
     let against = contesting(decision.status);
     let mut found = view.decisions().contesters(decision, against, CONTESTERS_NAMED)?;
@@ -370,8 +370,8 @@ fn is_any_contested(view: &View<'_>, rows: &[ScopedDecision]) -> Result<bool, St
     Ok(false)
 }
 
-/// Which decisions can contest one that stands so. At least one of two that
-/// contest each other is active: between provisional ones nothing is settled yet.
+/// Statuses that can contest this one. At least one of two decisions that contest each other is
+/// active: between provisional ones nothing is settled yet.
 pub(crate) fn contesting(status: DecisionStatus) -> &'static [DecisionStatus] {
     match status {
         DecisionStatus::Active => &[DecisionStatus::Active, DecisionStatus::Provisional],

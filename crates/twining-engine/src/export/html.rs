@@ -1,8 +1,8 @@
-//! The memory as one page: nothing is loaded, nothing runs, and it can be mailed,
-//! kept as a build artefact or opened from a disk.
+//! The memory as one page: it loads nothing, runs nothing, and can be mailed, kept as a build
+//! artefact or opened from disk.
 //!
-//! There is no script on it at all, and the page forbids any: stored text is
-//! escaped where it stands, and could do nothing even if it were not.
+//! The page has no script and forbids any: stored text is escaped, and would be harmless even if it
+//! were not.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use super::markdown::fill;
 use super::records::{ExportOutcome, ExportRecords};
 use crate::fields;
 
-/// Room for what is written around the records.
+/// Bytes reserved for the markup around the records.
 const FRAME_BYTES: usize = 16 * 1024;
 
 const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

@@ -10,7 +10,7 @@ use twining_model::{Decision, Entity, Entry, text};
 use super::records::{ExportFile, ExportOutcome, ExportRecords};
 use crate::fields;
 
-/// Room for what is written around the records.
+/// Bytes reserved for the text around the records.
 const FRAME_BYTES: usize = 4096;
 
 /// Everything as one document.
@@ -210,8 +210,8 @@ fn entity(entity: &Entity) -> String {
     format!("- {} {}{known}\n", line(&entity.kind), line(&entity.name))
 }
 
-/// A decision in the shape of a Markdown any decision record; what the shape has
-/// no place for stands in a comment at its end.
+/// A decision in the format of a Markdown any decision record; fields without a place in it go into
+/// a comment at the end.
 pub(super) fn record(decision: &Decision) -> String {
     let mut text = format!("# {}\n\n", line(&decision.summary));
     let _ = writeln!(text, "* Status: {}", decision.status.as_str());
@@ -250,7 +250,7 @@ pub(super) fn record(decision: &Decision) -> String {
     text
 }
 
-/// One line of stored text, safe to stand in Markdown.
+/// One line of stored text, escaped for Markdown.
 fn line(stored: &str) -> String {
     harmless(&fields::fold(stored))
 }

@@ -216,7 +216,7 @@ pub(super) fn document(contents: &ExportRecords) -> Result<ExportOutcome, Failur
     Ok(contents.outcome(content, Vec::new(), [decisions.len(), entries.len(), entities.len()]))
 }
 
-/// The records from the front whose JSON fits into the room that is left.
+/// The leading records whose JSON fits into `bytes_left`.
 fn fitting<'a, T: Serialize>(records: &'a [T], bytes_left: &mut usize) -> &'a [T] {
     let json = |record: &T| serde_json::to_string(record).unwrap_or_default() + ",";
     &records[..super::markdown::fill(records, bytes_left, json).1]

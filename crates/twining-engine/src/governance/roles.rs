@@ -48,7 +48,7 @@ pub struct Role {
 }
 
 impl Role {
-    /// Whether nothing is said of it.
+    /// Whether it has no rules.
     pub(crate) fn is_empty(&self) -> bool {
         [&self.must_do, &self.must_not_do, &self.ask_before, &self.escalate_when]
             .iter()
@@ -96,8 +96,8 @@ pub(crate) fn is_here(asked: Option<&str>, here: &str) -> Result<(), Failure> {
 }
 
 impl Engine {
-    /// What holds in this project. A file that cannot be read is told among the
-    /// mistakes: rules must not vanish because of it.
+    /// The policy in force in this project. An unreadable file is reported among the mistakes:
+    /// rules must not vanish because of it.
     #[must_use]
     pub fn policy(&self, user: &UserPolicy) -> GovernancePolicy {
         let project = self
@@ -108,19 +108,19 @@ impl Engine {
         GovernancePolicy::resolve(user, &project)
     }
 
-    /// Tells what holds for a role.
+    /// Returns the rules of a role.
     pub fn role(&self, user: &UserPolicy, input: &RoleInput) -> Result<Role, Failure> {
         governance::roles::is_here(input.project.as_deref(), &self.store().project_name())?;
         governance::roles::role(&self.policy(user), &input.role)
     }
 
-    /// Tells which gates hold for a task.
+    /// Returns the gates of a task.
     pub fn gates(&self, user: &UserPolicy, input: &GatesInput) -> Result<GatesOutcome, Failure> {
         governance::gates::gates(&self.policy(user), input)
     }
 
-    /// Holds results against the gates of a task; reports are read in `checkout`,
-    /// the working tree the caller stands in.
+    /// Checks results against the gates of a task; reports are read in `checkout`, the caller's
+    /// working tree.
     pub fn check_gates(
         &self,
         user: &UserPolicy,

@@ -1,8 +1,7 @@
-//! Population: what a decision says of files, symbols and other decisions,
-//! written into the graph.
+//! Writes a decision's links to files, symbols and other decisions into the graph.
 //!
-//! A decision is a concept named by its id. It enters the graph with its first
-//! link and not before: a lone node would tell nothing and be reported as lost.
+//! A decision is a concept named by its id. It enters the graph with its first link: an isolated
+//! node carries no information and would be reported as orphaned.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

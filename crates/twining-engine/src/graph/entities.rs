@@ -73,7 +73,7 @@ pub(super) fn plan_add_entity(
             if properties == old.properties {
                 return Ok((change, AddedOutcome { id: old.id, ..AddedOutcome::default() }));
             }
-            // Whoever adds to it answers for what it says now.
+            // The last caller to change it answers for its content.
             let (agent_id, origin) =
                 (Some(stamp.caller.agent.clone()), Some(stamp.caller.origin.clone()));
             (Entity { properties, updated_at: now, agent_id, origin, ..old }, false)
@@ -271,7 +271,7 @@ fn namesakes(view: &View<'_>, id: &str) -> Result<Vec<Entity>, StoreError> {
     Ok(if all.is_empty() { vec![entity] } else { all })
 }
 
-/// The one that stands for all of them.
+/// Merges namesakes into one entity.
 fn joined(mut namesakes: Vec<Entity>) -> Option<Entity> {
     if namesakes.len() < 2 {
         return namesakes.pop();
@@ -284,7 +284,7 @@ fn joined(mut namesakes: Vec<Entity>) -> Option<Entity> {
     namesakes.pop().map(|latest| Entity { id, created_at, properties, ..latest })
 }
 
-/// The entity that stands for the one with this id.
+/// The merged entity of this id and its namesakes.
 pub(super) fn joined_entity(view: &View<'_>, id: &str) -> Result<Option<Entity>, StoreError> {
     namesakes(view, id).map(joined)
 }

@@ -124,19 +124,19 @@ fn record(
         made.constraints = list(&points(&drivers.body).0);
     }
     made.alternatives = alternatives(document, &made.summary, &outcome.body);
-    // What no field tells is not lost: the whole of it follows.
+    // Content without a field is not lost: the whole text follows.
     let whole = file.text.split(OWN_COMMENT).next().unwrap_or_default();
     made.context = long(&format!("{context}\n\n{}", whole.trim()), title.line);
     Ok(made)
 }
 
-/// What of a list has a place; the rest of it is told in the context.
+/// The list items that fit; the context contains the rest.
 fn list(items: &[String]) -> Vec<String> {
     let items = items.iter().map(|item| fields::clip(&clean(item), limits::ELEMENT_BYTES));
     items.filter(|item| !item.is_empty()).take(limits::LIST).collect()
 }
 
-/// What follows from it is told with the reasons.
+/// Appends the consequences to the reasons.
 fn with_parts(because: &str, document: &MarkdownDocument, outcome: &MarkdownSection) -> String {
     let mut text = because.to_owned();
     let after = document

@@ -35,7 +35,7 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
         let rest = markdown::paragraphs(&rest).into_iter().filter(|part| !part.starts_with("<!--"));
         for rule in rules.into_iter().chain(rest) {
             let rule = clean(&rule);
-            // The heading tells rules apart that are worded alike in two places.
+            // The heading distinguishes rules with the same wording in two places.
             let key = format!("{place}\u{0}{}", fields::fold(&rule));
             if !rule.is_empty() && seen.insert(key.clone()) {
                 add_rule(&rule, &place, &key, now, found);
@@ -49,7 +49,7 @@ pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
 
 fn add_rule(rule: &str, place: &str, key: &str, now: Time, found: &mut ImportRecords) {
     let summary = fields::summary(&rule.replace("**", ""));
-    // What stands in a block of code is an example, not a rule.
+    // A code block is an example, not a rule.
     let words_only = rule.split("```").step_by(2).collect::<Vec<_>>().join(" ");
     let lower = words_only.to_lowercase().replace("**", "").replace("__", "");
     let contains_any = |words: &str| words.split('|').any(|word| lower.contains(word));

@@ -74,7 +74,7 @@ pub(super) fn read_memory(file: &SourceFile, now: Time, found: &mut ImportRecord
     }
 }
 
-/// Puts what is said of an entity into its properties, and returns what does not fit.
+/// Stores an entity's observations in its properties, and returns those that do not fit.
 fn observations(
     object: &BTreeMap<String, Value>,
     properties: &mut BTreeMap<String, String>,

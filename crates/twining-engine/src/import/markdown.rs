@@ -3,13 +3,13 @@
 /// A part of a document under its heading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MarkdownSection {
-    /// How many `#` it has; 0 for what stands before the first heading.
+    /// Number of `#`; 0 for text before the first heading.
     pub level: usize,
     /// The heading's words.
     pub title: String,
-    /// Which line the heading stands on, from one.
+    /// The line of the heading, from one.
     pub line: u64,
-    /// What stands under it, up to the next heading.
+    /// The text under it, up to the next heading.
     pub body: String,
 }
 

@@ -180,7 +180,7 @@ pub(super) fn decision(
     }
 }
 
-/// Text that may be stored: without secrets, as any other that is told to us.
+/// Text that may be stored: redacted like any other input.
 pub(super) fn clean(text: &str) -> String {
     crate::secrets::redact(&text.replace('\0', "")).0.trim().to_owned()
 }

@@ -37,8 +37,8 @@ pub struct KnowledgeCreateOutcome {
 }
 
 impl Engine {
-    /// Says what is wrong with the shared knowledge graph, or with another DOT file
-    /// of the working tree the caller stands in.
+    /// Reports problems of the shared knowledge graph, or of another DOT file in the caller's
+    /// working tree.
     pub fn knowledge_check(
         &self,
         input: &KnowledgeCheckInput,
@@ -158,8 +158,8 @@ impl Engine {
         draw::draw(&self.graph()?.known, input)
     }
 
-    /// Gathers what a reviewer should hold a plan or a change against. The graph is
-    /// part of what is reviewed, so it is that of the working tree the caller stands in.
+    /// Gathers what a reviewer should check a plan or a change against. The graph is itself under
+    /// review, so it is read from the caller's working tree.
     pub fn review_context(
         &self,
         input: &ReviewContextInput,

@@ -18,10 +18,10 @@ use crate::suggestions;
 
 /// How a text that a merge put together from two is marked.
 pub(super) const MERGED: &str = "[merge: settle]";
-/// What is said of such a text.
+/// The message about such a text.
 const KEPT_TWO: &str = "a merge left two versions of the text here";
 
-/// So many unknown ends of edges are told which node was meant.
+/// Maximum number of unknown edge ends that get a suggested node.
 const ADVISED: usize = 100;
 
 /// An error or warning, and its position.
@@ -158,7 +158,7 @@ pub(super) fn examine(document: &DotDocument) -> CheckResult {
     review.contradictions(&statements);
     review.edges(&statements);
     let GraphCheck { unsound, unsound_edges, errors, warnings, .. } = review;
-    // What stands between conflict markers is said once, by the markers.
+    // Errors between conflict markers are reported once, by the markers.
     let (errors, all) = if markers.is_empty() {
         (errors.items, errors.all)
     } else {

@@ -1,5 +1,4 @@
-//! The file as it is served: every node and edge that is right, and everything
-//! that is not, told.
+//! The file as it is served: every valid node and edge, and a report of everything else.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -30,7 +29,7 @@ pub struct KnowledgeGraph {
 /// A node that is served.
 #[derive(Clone, Copy, Debug)]
 pub struct KnowledgeNode<'k> {
-    /// Where it stands in [`Knowledge::graph`].
+    /// Its index in [`Knowledge::graph`].
     pub position: usize,
     node: &'k Node,
 }
@@ -151,7 +150,7 @@ impl<'k> KnowledgeNode<'k> {
         NodeType::read(self.field("type"))
     }
 
-    /// How high it stands.
+    /// Its abstraction level.
     #[must_use]
     pub fn level(self) -> Option<Level> {
         Level::read(self.field("level"))
@@ -234,8 +233,8 @@ impl KnowledgeCache {
     }
 }
 
-/// The graph of a file. What git left between markers is read as the driver would have
-/// merged it; what only people can settle is an error, and ours stands until then.
+/// The graph of a file. Conflict markers left by git are resolved as the driver would have; what
+/// only people can resolve is an error, and ours is used until then.
 fn read(bytes: &[u8]) -> KnowledgeGraph {
     if let Some(merged) = merged_markers(bytes) {
         return KnowledgeGraph::read(&merged);

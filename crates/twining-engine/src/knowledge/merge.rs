@@ -15,7 +15,7 @@ use twining_store::merge::{MergeFunctions, resolve_conflict, sides};
 use super::check::{GraphFinding, MERGED, conflict_markers};
 use super::graph::KnowledgeGraph;
 
-/// What stands between two texts that a merge kept.
+/// Separates two texts that a merge kept.
 const OR: &str = " || ";
 /// What a file without a graph is taken for.
 const EMPTY: &str = "digraph ProjectKnowledge {\n}\n";
@@ -33,8 +33,8 @@ pub struct KnowledgeMerge {
     pub guidance: String,
 }
 
-/// Merges what `ours` and `theirs` made of `base`. A side that is no valid DOT, or
-/// in which an earlier conflict still stands, is not guessed at: ours stands as it is.
+/// Merges the changes of `ours` and `theirs` to `base`. If a side is not valid DOT, or has an
+/// unresolved earlier conflict, nothing is guessed: ours is kept unchanged.
 #[must_use]
 pub fn merge_knowledge(base: &[u8], ours: &[u8], theirs: &[u8], path: &str) -> KnowledgeMerge {
     let is_blank = |side: &&[u8]| side.iter().all(u8::is_ascii_whitespace);
@@ -66,10 +66,9 @@ pub fn merge_knowledge(base: &[u8], ours: &[u8], theirs: &[u8], path: &str) -> K
     KnowledgeMerge { text: merged.text, conflicts, marked, guidance }
 }
 
-/// The graph of a file in which git left both sides of a merge, made one as the
-/// driver would have; without a common ancestor, unless git was told to show it, so
-/// that what only one side took away is there again. None where no markers stand, or
-/// where people must settle it.
+/// Resolves a file in which git left both sides of a merge, as the driver would have; without a
+/// common ancestor, unless git was configured to show it, so that what only one side removed is
+/// back. `None` if there are no markers, or people must resolve it.
 #[must_use]
 pub(super) fn merged_markers(source: &[u8]) -> Option<Vec<u8>> {
     if conflict_markers(source).is_empty() {
@@ -78,9 +77,9 @@ pub(super) fn merged_markers(source: &[u8]) -> Option<Vec<u8>> {
     resolve_conflict(source, &GRAPH)
 }
 
-/// The graph of a file in which git left both sides of a merge that only people can make one, as
-/// the driver would leave it: ours stands where they disagree. None where no markers stand, where
-/// the sides go together, or where they cannot be made out.
+/// Resolves a file in which git left both sides of a merge that only people can resolve, as the
+/// driver would leave it: ours wins where they disagree. `None` if there are no markers, the sides
+/// can be merged, or they cannot be separated.
 #[must_use]
 pub(super) fn unresolved_merge(source: &[u8]) -> Option<Vec<u8>> {
     if conflict_markers(source).is_empty() || merged_markers(source).is_some() {
@@ -121,7 +120,7 @@ fn emptied(source: &[u8]) -> Option<Vec<u8>> {
     Some([head, b"{\n}\n"].concat())
 }
 
-/// What is said of a side in which an earlier conflict still stands.
+/// The message about a side with an unresolved earlier conflict.
 fn unsettled(side: &str, source: &[u8]) -> Option<String> {
     let at = *conflict_markers(source).first()?;
     let line = source[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
@@ -167,7 +166,7 @@ fn describe_error(error: &GraphFinding) -> String {
 /// The node at which a side stops being DOT.
 fn beside(error: &MergeError, ours: &[u8], theirs: &[u8]) -> String {
     let MergeError::Broken { side, problem } = error else { return String::new() };
-    // What cannot be read has no statements to ask: the name stands in front of the last bracket that opens a line.
+    // Unparsable text has no statements: the name precedes the last bracket that opens a line.
     let text = String::from_utf8_lossy(if *side == "ours" { ours } else { theirs });
     let lines: Vec<&str> = text.lines().take(problem.line).collect();
     let name = |line: &&str| {

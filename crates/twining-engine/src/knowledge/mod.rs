@@ -1,9 +1,8 @@
-//! Knowledge: the reviewed graph in `knowledge.dot`, checked, searched, packed,
-//! edited, compared and drawn.
+//! Knowledge: the reviewed graph in `knowledge.dot`, checked, searched, packed, edited, compared
+//! and drawn.
 //!
-//! The file belongs to people: a broken one never stops reading. What is right
-//! in it is served, what is wrong is told with its line, and only an edit that
-//! leaves the whole graph right is written.
+//! People own the file: a broken one never prevents reading. Valid parts are served, errors are
+//! reported with their line, and an edit is written only if it leaves the whole graph valid.
 
 mod api;
 mod check;

@@ -167,7 +167,7 @@ fn around(
     found
 }
 
-/// Keeps so many, and tells how many went.
+/// Truncates, and returns how many were removed.
 fn cut(found: &mut Vec<usize>, most: usize) -> usize {
     let beyond = found.len().saturating_sub(most);
     found.truncate(most);
@@ -179,7 +179,7 @@ fn fitting(known: &KnowledgeGraph, hits: Vec<usize>, neighbors: Vec<usize>) -> R
     let mut left = SUBGRAPH_BYTES;
     let mut fits = |position: &usize| {
         let bytes = draw::node(known.at(*position)).len();
-        // One that is too large leaves its room to the others.
+        // One that is too large leaves its space to the others.
         let fits = bytes <= left;
         left -= if fits { bytes } else { 0 };
         fits
@@ -318,13 +318,13 @@ const MOST: usize = 20;
 /// A shorter word says little.
 const SHORTEST: usize = 3;
 
-/// Words that stand in every story.
+/// Words that occur in every story.
 const STOP_WORDS: &str = " the a an and or but in on at to for of with by from as is are was were be been being have has had do does \
 did will would should could may might must can this that these those i you he she it we they what which who when where why how \
 using able use support ";
 
-/// The words that stand most often in a story, identifiers whole; of equals the
-/// first. Counted whatever their case, and given as they were first written.
+/// The most frequent words of a story, identifiers whole; ties in order of appearance. Counted
+/// regardless of case, and returned as first written.
 #[must_use]
 pub fn key_terms(description: &str, acceptance_criteria: &[String]) -> Vec<String> {
     let mut counts: HashMap<String, (usize, usize)> = HashMap::new();

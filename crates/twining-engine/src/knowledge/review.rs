@@ -113,7 +113,7 @@ pub struct ChangedNode {
     pub fields: Vec<String>,
 }
 
-/// The graph as it stands now.
+/// The current versions of the graph.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct GraphVersions<'b> {
     /// In the working tree under review.
@@ -124,8 +124,8 @@ pub(super) struct GraphVersions<'b> {
     pub chosen: &'b str,
 }
 
-/// Fills in what git and the graph say. What git cannot tell is noted, not an
-/// error: a reviewer without git still has the rules.
+/// Adds data from git and the graph. What git cannot provide is noted, not an error: a reviewer
+/// without git still has the rules.
 pub(super) fn fill(
     context: &mut ReviewContext,
     kind: ReviewKind,
@@ -194,7 +194,7 @@ pub(super) fn fill(
     Ok(())
 }
 
-/// Where the branch began; where that cannot be told, the last commit, which is said.
+/// Where the branch began; if unknown, the last commit, with a note.
 fn left_from(context: &mut ReviewContext, changes: &dyn Changes) -> Result<String, String> {
     if let Some(base) = changes.fork_point()? {
         return Ok(base);
@@ -204,7 +204,7 @@ fn left_from(context: &mut ReviewContext, changes: &dyn Changes) -> Result<Strin
     changes.revision("HEAD")
 }
 
-/// What git tells of the change.
+/// What git reports about the change.
 struct GitChange {
     /// The graph before it.
     before: Option<Vec<u8>>,
@@ -331,8 +331,8 @@ fn edges(graph: &Graph) -> BTreeMap<String, BTreeMap<&str, &str>> {
     named.collect()
 }
 
-/// All of it as Markdown. What the graph says stands in fences and lists, as
-/// what it is: text that somebody wrote, not a word to the reviewer.
+/// Renders everything as Markdown. Text from the graph is in fences and lists, marked as what it
+/// is: somebody's text, not an instruction to the reviewer.
 pub(super) fn prompt(context: &ReviewContext) -> String {
     let mut out = String::new();
     let what = match context.kind.as_str() {

@@ -1,6 +1,6 @@
-//! The critical rules a change is held to: those that hold now, and those that held
-//! before it. A change cannot take away the rules it is judged by: what it removes,
-//! lowers, narrows or rewords still stands, and is told.
+//! The critical rules for a change: those in force now, and those in force before it. A change
+//! cannot lift the rules it is judged by: what it removes, lowers, narrows or rewords still
+//! applies, and is reported.
 
 use std::collections::{HashMap, HashSet};
 
@@ -73,7 +73,7 @@ pub(super) fn applied(
         else {
             continue;
         };
-        // What holds for no changed file is told too: taking it away is a change of its own.
+        // Rules that apply to no changed file are reported too: removing one is itself a change.
         let because = because(rule, files).unwrap_or_else(|| {
             format!("it applied to {}", text::excerpt(&rule.paths.join(", "), 200))
         });
@@ -251,8 +251,8 @@ fn is_in_use(node: KnowledgeNode<'_>) -> bool {
     matches!(node.standing(), Some(Standing::Current | Standing::Legacy))
 }
 
-/// Whether a node's `path` covers a file: by component, as scopes do; `*` and `?`
-/// stand for letters within one, `**` for any number of them; several with commas.
+/// Whether a node's `path` covers a file: by component, as scopes do; `*` and `?` match characters
+/// within one, `**` any number of components; several are separated by commas.
 #[must_use]
 pub fn covers(paths: &str, file: &str) -> bool {
     paths.split(',').map(str::trim).filter(|path| !path.is_empty()).any(|path| {

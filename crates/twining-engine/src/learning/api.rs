@@ -117,7 +117,7 @@ impl Engine {
         learning::listed(&self.guards(user))
     }
 
-    /// Lets a proposed guard block. The rim has made sure that a person asks.
+    /// Lets a proposed guard block. The entry point has verified that a person asks.
     pub fn promote_guard(&self, caller: &Caller, id: &str) -> Result<PromoteGuardOutcome, Failure> {
         let id = text::name("guard", id)?;
         let promoted = self.change_policy(|file| plan_promote(file, &id))?;
@@ -189,8 +189,7 @@ impl Engine {
         Ok(objected)
     }
 
-    /// What hooks could not write is brought in by whoever reads; if it cannot be
-    /// now, the next one will.
+    /// Imports what hooks could not write; if that fails, the next reader retries.
     fn take_in_traces(&self) {
         let _ = self.store().traces().drain();
     }

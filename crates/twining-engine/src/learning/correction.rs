@@ -9,7 +9,8 @@ const WITHIN: &str = "that's wrong|thats wrong|that is wrong|this is wrong|that'
     this is incorrect|that's not right|that is not right|that isn't right|this is not right|this isn't right|\
     roll it back|roll that back|roll this back|that's not what|that is not what|not what i asked|not what i wanted|\
     shouldn't have|should not have|revert that|revert this|undo that|undo this|i told you not to|i didn't ask";
-/// What takes something back, with what it may be said of; alone it is about what was just done.
+/// Words that revert something, with their possible objects; alone they refer to what was just
+/// done.
 const BACK: [&str; 4] = ["undo", "revert", "roll back", "rollback"];
 const OF: &str =
     "that|this|it|the|your|all|everything|these|those|them|what|last|my|both|to|please";

@@ -27,7 +27,7 @@ pub struct CreateGuardInput {
     pub pattern: String,
     /// The guard's name
     pub id: Option<String>,
-    /// What it tells an agent; default: the pattern's reason
+    /// Message to the agent; default: the pattern's reason
     pub say: Option<String>,
     /// What to do instead
     pub next_step: Option<String>,
@@ -303,7 +303,7 @@ pub struct GuardsOutcome {
     pub mistakes: Vec<Mistake>,
 }
 
-/// How guards stand.
+/// Lists the guards.
 pub(crate) fn listed(all: &GuardSet) -> GuardsOutcome {
     let guards = all.guards.iter().map(|guard| GuardSummary {
         id: guard.id.clone(),
@@ -346,7 +346,7 @@ pub struct Backtest {
 }
 
 impl Backtest {
-    /// Tries a guard on calls; `objected` are those that a trace speaks of.
+    /// Tests a guard on calls; `objected` are those that a trace refers to.
     pub(crate) fn of(guard: &Guard, lines: &[String], objected: &HashSet<String>) -> Self {
         let alone = GuardSet::alone(guard);
         let mut test = Self::default();

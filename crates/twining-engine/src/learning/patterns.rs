@@ -36,7 +36,7 @@ pub enum ProposalKind {
     Guard,
     /// Make the warning guard block.
     Stricter,
-    /// The guard works; tell the agent in its prompt.
+    /// The guard works; inform the agent in its prompt.
     Prompt,
 }
 
@@ -263,10 +263,10 @@ fn pattern(id: String, group: PatternGroup, threshold: usize, guards: &[Guard]) 
     }
 }
 
-/// Whether a trace counts towards a proposal. What a hook saw counts each time;
-/// what an agent only says, once a session: ten thousand reports are one voice. A
-/// session that is only a variable in the environment of a command, whoever gives the
-/// command makes up: what an agent says by command is one voice for all of them.
+/// Whether a trace counts towards a proposal. A hook's observation counts each time; an agent's own
+/// report, once per session: ten thousand reports are one voice. For commands the session is only
+/// an environment variable, which the caller can make up: an agent's reports by command are one
+/// voice in total.
 fn counts(trace: &Trace, trust: Trust, reporters: &mut BTreeSet<String>) -> bool {
     if trust < Trust::Agent {
         return false;

@@ -10,7 +10,7 @@ use twining_guard::{
     Evaluation, EventKind, FileAccess, GuardEvent, ToolAction, Verdict, inside, normal,
 };
 
-/// One recorded call, or the place where a person spoke.
+/// One recorded call, or a marker for a person's prompt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RecordedCall {
@@ -30,14 +30,14 @@ pub struct RecordedCall {
     /// What kind of agent it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent_type: Option<String>,
-    /// The host's name of the tool; empty where a person spoke.
+    /// The host's name of the tool; empty for a person's prompt.
     pub tool: String,
     /// What it was asked to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action: Option<ToolAction>,
     /// What was answered: `off`, `warn`, `ask` or `block`.
     pub verdict: String,
-    /// The guards that spoke.
+    /// The guards that fired.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub guards: Vec<String>,
     /// Whether its contents were cut for size.
@@ -78,7 +78,7 @@ impl RecordedCall {
         }
     }
 
-    /// The place where a person spoke.
+    /// A marker for a person's prompt.
     #[must_use]
     pub fn of_prompt(id: String, at: Time, session: &str) -> Self {
         Self { id, at: at.to_string(), session: text::excerpt(session, 200), ..Self::default() }
@@ -108,7 +108,7 @@ impl RecordedCall {
         serde_json::from_str(line).ok()
     }
 
-    /// Whether a person spoke here.
+    /// Whether this is a prompt.
     #[must_use]
     pub fn is_prompt(&self) -> bool {
         self.tool.is_empty()

@@ -12,7 +12,7 @@ const MOST_PASSING: usize = 4096;
 /// The vectors of a project's texts, and the model that makes them.
 pub struct EmbeddingIndex {
     pub(super) model: LazyModel,
-    /// Shared by searches; alone for whoever adds to it.
+    /// Shared by searches; exclusive for writers.
     table: RwLock<VectorTable>,
     /// Vectors that are kept while the process lives.
     passing: Mutex<HashMap<u64, Vector>>,

@@ -25,7 +25,7 @@ use super::embedding_index::EmbeddingIndex;
 const BATCH: usize = 16;
 /// About how long a vector takes to make, with the texts that share its pass.
 const EACH: Duration = Duration::from_millis(5);
-/// Threads that make vectors, at most; one processor is left to whoever asks.
+/// Maximum number of threads that compute vectors; one processor is left to callers.
 const MOST_THREADS: usize = 4;
 /// How soon after its start the background begins, and how often it looks.
 const FIRST: Duration = Duration::from_millis(300);
@@ -150,7 +150,7 @@ impl EmbeddingWorker {
                 backlog.give_back(left);
                 Ok(true)
             }
-            // A disk that is full now has room later; nobody looks at these records again.
+            // A full disk may have space later; these records are not queued again otherwise.
             Err(error) => {
                 backlog.give_back(jobs);
                 Err(error)
@@ -158,7 +158,7 @@ impl EmbeddingWorker {
         }
     }
 
-    /// Makes vectors until told to stop; what was not made.
+    /// Computes vectors until told to stop; returns the jobs left.
     fn make(
         &self,
         jobs: &[EmbeddingJob],
@@ -262,7 +262,7 @@ impl Drop for EmbeddingThread {
     fn drop(&mut self) {
         *self.rest.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.rest.bell.notify_all();
-        // Not waited for: a batch cut short is made again, and whoever ends must not wait for it.
+        // Not joined: an interrupted batch is computed again, and shutdown must not wait for it.
         drop(self.thread.take());
     }
 }
@@ -284,7 +284,7 @@ pub(super) struct EmbeddingBacklog {
     edition: u64,
 }
 
-/// A text that waits, by the row it stands in and its name.
+/// A text waiting for its vector, by row and name.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum EmbeddingJob {
     Entry(RowId, u64),
@@ -304,7 +304,7 @@ impl EmbeddingBacklog {
         self.waiting.len() + self.making.len()
     }
 
-    /// The next texts: what was just said first, then decisions, then older entries; of each the newest.
+    /// The next texts: new ones first, then decisions, then older entries; newest first in each.
     pub(super) fn take(&mut self, most: usize) -> Vec<EmbeddingJob> {
         let from = self.waiting.len().saturating_sub(most);
         let jobs: Vec<EmbeddingJob> = self.waiting.split_off(from).into_iter().rev().collect();

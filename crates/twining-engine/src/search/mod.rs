@@ -1,9 +1,8 @@
 //! Search: by words, by meaning, and both fused into one order.
 //!
-//! A [`Question`] is what is asked for, ready to be compared: its words, and how
-//! near every known text is to its meaning. [`rank`] finds the records of one
-//! [`Shelf`] that answer it. Without vectors (no model, or none made yet) the
-//! words answer alone, and the reply's mode says so.
+//! A [`Question`] is a query prepared for comparison: its words, and the similarity of every known
+//! text to its meaning. [`rank`] finds the matching records of one [`Shelf`]. Without vectors (no
+//! model, or none computed yet) only words are matched, and the reply's mode says so.
 
 mod embedding_index;
 mod embedding_worker;

@@ -1,6 +1,6 @@
-//! Fusion: words and meaning mixed into one score, and the reasons for it.
+//! Fusion: combines words and meaning into one score, with the reasons for it.
 //!
-//! `docs/reference/retrieval.md` tells how the weights were found and what each is worth.
+//! `docs/reference/retrieval.md` explains how the weights were found and what each contributes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -76,11 +76,11 @@ pub struct ScoreParts {
 pub(crate) struct RankedRecord {
     /// Which.
     pub(crate) row: RowId,
-    /// What speaks for it.
+    /// Its score by part.
     pub(crate) why: ScoreParts,
 }
 
-/// The records of one shelf that answer.
+/// The matching records of one kind.
 pub(crate) struct Ranking {
     /// Best first; newer before older.
     pub(crate) ranked: Vec<RankedRecord>,
@@ -146,7 +146,7 @@ fn is_nothing(part: &f64) -> bool {
     *part == 0.0
 }
 
-/// The records of a shelf that answer a question.
+/// Ranks the records of a kind that match.
 pub(crate) fn rank(
     records: &impl Searchable,
     question: &SearchQuery<'_>,
@@ -154,7 +154,7 @@ pub(crate) fn rank(
     rank_found(records, question, by_words(records, question)?)
 }
 
-/// Those in which its words stand.
+/// Records that contain its words.
 pub(crate) fn by_words(
     records: &impl Searchable,
     question: &SearchQuery<'_>,
@@ -232,7 +232,7 @@ fn score_record(
                     semantic: SEMANTIC * near,
                     ..ScoreParts::default()
                 },
-                // Its vectors are not made yet: by its words it stands where it would without any.
+                // Its vectors are missing: it scores by words as it would without any.
                 None => ScoreParts { lexical: words, ..ScoreParts::default() },
             }
         }
@@ -273,7 +273,7 @@ fn nearest_name(nearness: &Similarities<'_>, sense: VectorKeys) -> Option<f64> {
 
 /// Records of one kind, behind one filter.
 pub(crate) trait Searchable {
-    /// Those in which one of the words stands, best first, with their BM25.
+    /// Records that contain one of the words, best first, with their BM25.
     fn by_words(&self, terms: &[Term], most: usize) -> Result<Vec<(RowId, f64)>, StoreError>;
     /// Those whose text or summary has one of these names.
     fn by_meaning(&self, names: &[u64]) -> Result<Vec<RowId>, StoreError>;

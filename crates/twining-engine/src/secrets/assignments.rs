@@ -1,5 +1,5 @@
-//! Secrets that nobody has a format for, told by the name they are given:
-//! `DB_PASSWORD=…`, `"api_key": "…"`, `Authorization: Bearer …`.
+//! Secrets without a known format, recognized by the name they are assigned to: `DB_PASSWORD=…`,
+//! `"api_key": "…"`, `Authorization: Bearer …`.
 
 use crate::secrets::detect::{Secret, entropy};
 
@@ -8,7 +8,7 @@ const PASSWORDS: [&str; 4] = ["password", "passwd", "pwd", "passphrase"];
 /// Names of what machines draw.
 const KEYS: &str = "secret|secretkey|secretaccesskey|apikey|apisecret|accesskey|token|authkey|clientsecret|privatekey|signingkey|\
     encryptionkey|masterkey";
-/// What stands where a secret would.
+/// Placeholders used instead of a secret.
 const PLACEHOLDERS: &str = "password|passwd|pass|pwd|secret|token|changeme|change-me|change_me|example|redacted|hidden|none|null|true|false|\
     undefined|todo|placeholder|your|my-|my_|test|dummy|fake|sample";
 /// What where to find a secret begins with.
@@ -133,7 +133,7 @@ fn bearers(text: &str, found: &mut Vec<Secret>) {
     }
 }
 
-/// Whether a value only stands where a secret would.
+/// Whether a value is a placeholder for a secret.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let plain = lower.trim_matches(|c: char| !c.is_ascii_alphanumeric());

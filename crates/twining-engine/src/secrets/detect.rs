@@ -16,7 +16,7 @@ const LONGEST: usize = 4096;
 /// Places in a name where a secret is looked for; names are short.
 const MOST_PARTS: usize = 64;
 
-/// A secret: where it stands, and what it is.
+/// A secret: its position and kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secret {
     /// Which bytes.
@@ -258,7 +258,7 @@ fn encoded(text: &str, found: &mut Vec<Secret>) {
     }
 }
 
-/// What base 64 stands for, if that is plain text.
+/// Decodes base 64 that contains plain text.
 fn decode(bytes: &[u8]) -> Option<String> {
     let (mut plain, mut bits, mut held) = (Vec::with_capacity(bytes.len()), 0_u32, 0_u32);
     for &byte in bytes {

@@ -1,5 +1,5 @@
-//! The door: every text a caller gives goes through here before anything is
-//! made of it, so that a secret reaches no file, no index and no vector.
+//! Redaction at the entry point: all text from a caller passes through here first, so that a secret
+//! reaches no file, no index and no vector.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -83,7 +83,7 @@ impl Redact for std::collections::BTreeMap<String, String> {
     fn each_text(&mut self, field: &'static str, visit: &mut dyn FnMut(&'static str, &mut String)) {
         let cleaned = std::mem::take(self).into_iter().map(|(mut name, value)| {
             visit(field, &mut name);
-            // The name is what tells that the value is a secret.
+            // The name identifies the value as a secret.
             let mut both = format!("{name}={value}");
             visit(field, &mut both);
             let value = both.strip_prefix(&format!("{name}=")).unwrap_or(&both).to_owned();

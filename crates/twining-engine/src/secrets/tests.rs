@@ -198,7 +198,7 @@ fn holding(dir: &std::path::Path, text: &str) -> Vec<String> {
     while let Some(dir) = todo.pop() {
         for path in std::fs::read_dir(dir).expect("is readable").flatten().map(|entry| entry.path())
         {
-            // What a hook wrote itself goes when the queue it stood in does.
+            // A hook's own writes disappear with their queue.
             let is_queue =
                 path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("posts-"));
             if is_queue {

@@ -1,7 +1,7 @@
-//! The formats of secrets that can be told by how they begin.
+//! The formats of secrets that are recognized by their prefix.
 //!
-//! A table and one matcher instead of regular expressions: nothing to compile
-//! when a process starts, and every text takes time in its length and no more.
+//! A table and one matcher instead of regular expressions: nothing to compile at process start, and
+//! matching is linear in the text's length.
 
 /// How a secret of some kind looks.
 pub(super) struct TokenFormat {
@@ -62,7 +62,7 @@ pub(super) fn base64(b: u8) -> bool {
 
 const ANY: usize = 4096;
 
-/// Longer beginnings stand before shorter ones they contain.
+/// Longer prefixes come before shorter ones they contain.
 pub(super) static FORMATS: [TokenFormat; 47] = [
     format("AWS access key", "AKIA|ASIA|ABIA|ACCA", upper, 16, 16),
     format("GitHub token", "ghp_|gho_|ghu_|ghs_|ghr_", alnum, 36, 255),

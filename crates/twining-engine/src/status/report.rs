@@ -22,7 +22,7 @@ use crate::{agents, fields, workflow};
 
 /// Unreadable files that are listed.
 const UNREADABLE_LISTED: usize = 20;
-/// Names that look like others that are told of.
+/// Maximum number of similar names reported.
 const SUSPICIONS: usize = 5;
 /// Turn files that are looked at, the last by name: `status` must not grow with the project.
 const TURNS: usize = 200;
@@ -545,8 +545,8 @@ fn unreadable_turns(stored: &TurnFiles) -> Vec<UnreadableFile> {
         .collect()
 }
 
-/// A policy whose guards cannot be read. Mistakes beside them are told where the
-/// policy is asked for: the rest of it holds.
+/// A policy whose guards cannot be read. Other mistakes are reported when the policy is queried:
+/// the rest of it applies.
 fn unreadable_policy(file: &TextFile) -> Option<UnreadableFile> {
     let mistake = GuardSet::load(&UserPolicy::default(), file, Examples::Skip).unread?;
     let why = format!(

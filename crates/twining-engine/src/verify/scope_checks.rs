@@ -143,7 +143,7 @@ pub(super) fn assembly(scope: &ScopeDecisions) -> ScopeCheck {
     check(status, message, known.len(), blind)
 }
 
-/// Whether files changed after the decision about them, and nobody decided anew.
+/// Whether files changed after the decision about them, without a new decision.
 pub(super) fn drift(scope: &ScopeDecisions, history: &dyn History) -> ScopeCheck {
     let files: BTreeSet<&String> =
         scope.decisions.iter().flat_map(|decision| &decision.affected_files).collect();

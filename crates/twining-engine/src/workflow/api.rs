@@ -75,7 +75,7 @@ impl Engine {
         Ok(FeaturesOutcome { redacted, ..outcome })
     }
 
-    /// Tells what to do now.
+    /// Returns what to do now.
     pub fn next(&self, user: &UserPolicy, input: NextInput) -> Result<NextOutcome, Failure> {
         let feature_file = self.store().documents().features()?;
         let list = read_list(&feature_file)?;
@@ -98,8 +98,8 @@ impl Engine {
         })
     }
 
-    /// Takes a report on a feature; reports and files are read in `checkout`, the
-    /// working tree the caller stands in.
+    /// Takes a report on a feature; reports and files are read in `checkout`, the caller's working
+    /// tree.
     pub fn report(
         &self,
         caller: &Caller,
@@ -126,8 +126,8 @@ impl Engine {
         Ok(ReportOutcome { redacted, ..outcome })
     }
 
-    /// Records a turn. It stands here because the feature list says which features are
-    /// completed and make room.
+    /// Records a turn. Defined here because the feature list says which features are completed and
+    /// prunable.
     pub fn record_turn(
         &self,
         caller: &Caller,
@@ -199,8 +199,8 @@ impl Engine {
         Ok(StepRules { max_test_failures, tested_needs: self.tested_needs()? })
     }
 
-    /// What a worker is told: the step, and what its role demands. A role that
-    /// cannot be described is no reason to withhold the step.
+    /// The brief for a worker: the step, and its role's requirements. A role that cannot be
+    /// described does not withhold the step.
     fn prompt_for(
         &self,
         user: &UserPolicy,

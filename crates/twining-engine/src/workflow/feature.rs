@@ -1,8 +1,7 @@
-//! A feature: what is to be built, how far it is, and what it waits for.
+//! A feature: what to build, its progress, and its dependencies.
 //!
-//! Lists in the wild call the same thing by different names; each name that was
-//! met is read, and what is not understood is told, never guessed at in favour of
-//! "finished".
+//! Lists in the wild use different names for the same field; every known name is read, and what is
+//! not understood is reported, never guessed in favour of "finished".
 
 use std::borrow::Cow;
 
@@ -116,11 +115,11 @@ pub struct Feature {
 /// What a list says beside the fields of a feature.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ListContext {
-    /// The key it stands under in a map.
+    /// Its key in a map.
     pub(crate) key: Option<String>,
-    /// The status of the bucket it stands in.
+    /// The status of the bucket that contains it.
     pub(crate) bucket: Option<FeatureStatus>,
-    /// The category it stands under.
+    /// The category it belongs to.
     pub(crate) group: Option<String>,
 }
 
@@ -183,8 +182,8 @@ impl Feature {
         self.verified_by.as_ref().map_or_else(|| status.to_owned(), |by| format!("{status} ({by})"))
     }
 
-    /// Reads a feature, and tells what about it is odd, each as the end of a
-    /// sentence that begins with its name.
+    /// Reads a feature, and returns its oddities, each as the end of a sentence that begins with
+    /// its name.
     pub(crate) fn read(fields: &FeatureFields<'_>, around: ListContext) -> (Self, Vec<String>) {
         let mut problems = Vec::new();
         let description = first(fields, DESCRIPTION, text_of).unwrap_or_default();

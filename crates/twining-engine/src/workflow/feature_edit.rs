@@ -1,5 +1,5 @@
-//! The list, read and changed through the rules: what a feature is may be said
-//! at will, how far it is only step by step.
+//! Reads and edits the list under the rules: a feature's description may change freely, its status
+//! only step by step.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -306,7 +306,8 @@ pub(crate) fn plan_features(
                 }
                 let is_passed = event == FeatureEvent::Passed;
                 let evidence = if is_passed { Some(passes(feature)?) } else { None };
-                // A step is one however it is told: what counts after a report counts after this.
+                // A step counts the same however it is reported: what holds after a report holds
+                // here.
                 let run = evidence.as_ref().map(|by| by.run.clone());
                 change.runs.push(attempt(id, event, "other", reason, run, stamp).to_line());
                 let evidence = evidence.as_ref();

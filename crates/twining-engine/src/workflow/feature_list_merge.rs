@@ -1,8 +1,7 @@
-//! Two branches' feature lists as one, in any shape.
+//! Merges two branches' feature lists, in any format.
 //!
-//! Features are joined by their ids wherever they stand. A feature that both sides
-//! worked on is no further than both of them can say: it is tested only if each
-//! side tested it, and of two states the lesser holds.
+//! Features are matched by id at any depth. A feature that both sides changed gets no further than
+//! both agree: it is tested only if each side tested it, and of two statuses the lesser wins.
 
 use std::collections::BTreeMap;
 
@@ -17,10 +16,10 @@ use crate::workflow::feature::{Feature, FeatureStatus, PASSES, SPELLINGS, TESTED
 use crate::workflow::json_spans::{self, JsonKind, TextRange};
 use crate::workflow::list::{FeatureList, bucket_status};
 
-/// What stands for a feature while the list around it is merged; no JSON begins so.
+/// Placeholder for a feature while the list around it is merged; no JSON begins with it.
 const MARK: char = '@';
-/// Members that, like all that we read under several names, say how far a feature is, or
-/// what it is: whoever changed one of them has a say in whether it is tested.
+/// Members that, like those with several names, describe a feature's progress or content: a side
+/// that changed one affects whether it is tested.
 const EVIDENCE: &[&str] = &["evidence", "test_evidence"];
 
 /// Merges feature lists of any shape.
@@ -78,7 +77,7 @@ pub fn merge_features(versions: &Versions<'_>) -> Result<Merged, FileMergeError>
 
     let mut text = print(&surroundings, first);
     for (id, feature) in features.iter().filter(|(id, _)| !homes.contains_key(**id)) {
-        // The place it stood in was taken away by the side that did not touch it.
+        // The side that did not change it removed its place.
         let fields: Map<String, Value> =
             serde_json::from_str(&feature.to_compact()).unwrap_or_default();
         text =
@@ -89,7 +88,7 @@ pub fn merge_features(versions: &Versions<'_>) -> Result<Merged, FileMergeError>
 
 /// What a feature list is made of.
 pub(crate) const LIST: MergeFunctions = MergeFunctions {
-    // A reading that tells a member twice has mixed two versions.
+    // A duplicate member means that two versions were mixed.
     is_whole: |text| has_unique_keys(text) && is_list(text),
     join: |versions| merge_features(versions).ok().map(|merged| merged.text),
 };
@@ -103,7 +102,7 @@ fn is_list(text: &[u8]) -> bool {
     std::str::from_utf8(text).is_ok_and(|text| FeatureList::parse(text).is_ok())
 }
 
-/// A list taken apart: its features, and what stands around them.
+/// A list split into its features and the text around them.
 #[derive(Default)]
 struct SplitList {
     list: FeatureList,
@@ -268,8 +267,8 @@ fn each_mark(
     }
 }
 
-/// Puts the features back, and tells whether a node stays. One that both sides moved
-/// has two places, and keeps the one that says less of it.
+/// Puts the features back, and returns whether a node stays. A feature that both sides moved has
+/// two places, and keeps the less advanced one.
 fn fill(
     node: &mut JsonNode,
     bucket: Option<FeatureStatus>,

@@ -1,6 +1,5 @@
-//! JSON by its places: where each member and element stands in a text, so that
-//! an edit touches its own bytes and nothing else. Numbers keep their digits,
-//! keys their order, and people their layout.
+//! JSON by position: where each member and element is in a text, so that an edit touches only its
+//! own bytes. Numbers keep their digits, keys their order, and people their layout.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,10 +9,10 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Where something stands in a text.
+/// A byte range in a text.
 pub(crate) type TextRange = Range<usize>;
 
-/// What kind of JSON stands at a place.
+/// The kind of JSON value at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JsonKind {
     Object,
@@ -126,7 +125,7 @@ fn insert(
         let filled = format!("{open}\n{inner}{}\n{outer}{close}", item(&inner, true));
         return spliced(text, container, &filled);
     };
-    // What stands between the opening bracket and the first item stands before each of them.
+    // The whitespace between the opening bracket and the first item is used before every item.
     let inside = &text[container.start + 1..];
     let gap = &inside[..inside.len() - inside.trim_start().len()];
     let broken = gap.contains('\n');

@@ -1,8 +1,8 @@
-//! The feature list: every shape in use is read, and an edit keeps the shape.
+//! The feature list: reads every format in use, and edits keep the format.
 //!
-//! A list is a bare array, `features` as an array or a map by id, groups that
-//! hold features at any depth, buckets named after a status, or a map by id at
-//! the top. What cannot be taken for a feature is told and stays where it is.
+//! A list is a bare array, `features` as an array or a map by id, groups that hold features at any
+//! depth, buckets named after a status, or a map by id at the top level. Anything that is not a
+//! feature is reported and left in place.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ use crate::workflow::{feature, json_spans};
 
 /// How deep groups may be nested.
 const DEPTH: usize = 6;
-/// Keys that hold features, whatever stands around them.
+/// Keys that hold features, in any context.
 const LISTS: [&str; 3] = ["features", "feature_list", "featureList"];
 /// Keys that speak about the list and hold none of it.
 const ABOUT: &str = "metadata meta summary stats statistics config settings project progress";
@@ -42,8 +42,8 @@ pub struct FeatureList {
 }
 
 impl FeatureList {
-    /// Reads a list. Text that is no JSON is an error: whoever took it for an
-    /// empty list would begin anew and write over it.
+    /// Parses a list. Text that is not JSON is an error: a caller taking it for an empty list would
+    /// start over and overwrite it.
     pub fn parse(text: &str) -> Result<Self, String> {
         if text.trim_start_matches('\u{FEFF}').trim().is_empty() {
             return Ok(Self::default());
@@ -107,7 +107,7 @@ impl FeatureList {
         self.get(name.trim()).or_else(|| self.features.iter().find(unnamed))
     }
 
-    /// Where each feature stands in the text without its byte order mark, in the order of the list.
+    /// The position of each feature in the text without its byte order mark, in list order.
     pub(super) fn places(&self) -> &[TextRange] {
         &self.places
     }
@@ -138,7 +138,7 @@ impl FeatureList {
         }
     }
 
-    /// The list as it stands in its file.
+    /// The list as it is in its file.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
@@ -332,7 +332,7 @@ fn home_of(homes: Vec<(TextRange, Option<FeatureStatus>)>) -> Option<TextRange> 
     homes.into_iter().nth(plain.or(pending)?).map(|(home, _)| home)
 }
 
-/// The list on a shelf; none where none is.
+/// Reads the feature list; `None` if there is none.
 pub(crate) fn read_list(feature_file: &FeatureListFile) -> Result<Option<FeatureList>, Failure> {
     let unreadable = |why: String| Failure::UnreadableList { path: feature_file.path.clone(), why };
     match &feature_file.file {

@@ -1,10 +1,9 @@
-//! The feature loop: what is to be built, what to do now, and what counts as
-//! done.
+//! The feature loop: what to build, what to do now, and what counts as done.
 //!
-//! A pure function at its heart: [`next()`] tells from the list what to do,
-//! [`advance`] takes one step, [`judge_evidence`] says whether a feature was shown
-//! to work. There is no state beside the list that could disagree with it. Test runs
-//! are remembered for this working tree only; nothing here runs anything.
+//! Its core is pure functions: [`next()`] derives the next step from the list, [`advance`] takes
+//! one step, [`judge_evidence`] decides whether a feature was shown to work. No state beside the
+//! list could disagree with it. Test runs are recorded for this working tree only; nothing here
+//! runs anything.
 
 mod api;
 mod evidence;

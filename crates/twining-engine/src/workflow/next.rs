@@ -1,8 +1,8 @@
-//! What to do now, told by the list alone: the same list, the same answer.
+//! What to do now, derived from the list alone: the same list gives the same answer.
 //!
-//! What was begun is finished first: a failed feature is resumed, finished code is
-//! tested, code in hand is written on; only then something new is begun. Nothing
-//! left to do but blocked features means that a person is needed.
+//! Started work is finished first: a failed feature is resumed, finished code is tested, code in
+//! progress is continued; only then is something new started. If only blocked features are left, a
+//! person is needed.
 
 use std::collections::HashMap;
 
@@ -68,7 +68,7 @@ pub struct NextStep<'l> {
     pub problems: Vec<String>,
 }
 
-/// Tells what to do now. No list is a project that was not broken down yet.
+/// Returns what to do now. No list means that the project was not broken down yet.
 #[must_use]
 pub fn next(list: Option<&FeatureList>) -> NextStep<'_> {
     let plain = |action, why: &str| NextStep {
@@ -217,7 +217,7 @@ pub(crate) fn cycles(features: &[Feature]) -> Vec<Vec<String>> {
                     path.pop();
                 }
                 Some((next, Visit::New)) => path.push((next, needs(next))),
-                // One circle of those that share a feature is enough to tell.
+                // One of several cycles that share a feature is enough to report.
                 Some((next, Visit::OnPath)) if !in_circle[next] => {
                     let circle: Vec<usize> =
                         path.iter().map(|(at, _)| *at).skip_while(|at| *at != next).collect();
@@ -306,8 +306,8 @@ pub struct NextOutcome {
     pub problems: Vec<String>,
 }
 
-/// What a worker is told of the step itself. Stored text stands on one visible
-/// line each, so that none of it can pass for a heading of ours.
+/// The text of the step for a worker. Each stored text is on one visible line, so that it cannot
+/// imitate one of our headings.
 pub(crate) fn task_text(next: &NextStep<'_>, log: &RunLog) -> String {
     let Some(feature) = next.feature else { return INITIALIZE.to_owned() };
     let id = line(&feature.id);

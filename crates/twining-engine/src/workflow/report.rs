@@ -363,8 +363,8 @@ fn accept_with(
     Ok(VerifiedBy { note: (!notes.is_empty()).then(|| notes.join("; ")), ..by })
 }
 
-/// Plans a report: the step, what is remembered of it, and what is posted. `states`
-/// tells how files are now.
+/// Plans a report: the step, its record, and its entries. `states` returns the current state of
+/// files.
 pub(crate) fn plan_report(
     feature_file: &FeatureListFile,
     (draft, run): (&ReportDraft, Option<TestRun>),
@@ -446,7 +446,7 @@ pub(crate) fn plan_report(
 /// Refuses a step of a feature that depends on one that is not tested.
 fn must_not_wait(list: &FeatureList, feature: &Feature) -> Result<(), Failure> {
     let by_id = list.features.iter().map(|feature| (feature.id.as_str(), feature)).collect();
-    // What is in no list cannot be waited for; `next` tells of it.
+    // A feature in no list cannot be waited for; `next` reports it.
     let waits: Vec<&str> =
         blocked_by(feature, &by_id).into_iter().filter(|id| by_id.contains_key(id)).collect();
     if waits.is_empty() {

@@ -1,5 +1,5 @@
-//! The steps a feature takes: where it stands and what happened in, where it
-//! stands then out. What is not listed is refused, with the step that would be next.
+//! The state machine of a feature: maps status and event to the new status. Unlisted transitions
+//! are refused, naming the next possible step.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use twining_model::words;
 use crate::failure::Failure;
 use crate::workflow::feature::FeatureStatus;
 
-/// Where a feature stands.
+/// A feature's status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FeatureState {
     /// Its status.
@@ -46,7 +46,7 @@ pub fn advance(
     let to = |status| Ok(FeatureState { status, ..at });
     match (at.status, event) {
         (Pending | InProgress, FeatureEvent::Started) => to(InProgress),
-        // Work that is finished was begun, whether or not somebody said so.
+        // Finished work was started, whether or not that was reported.
         (Pending | InProgress | Completed, FeatureEvent::Completed) => to(Completed),
         (Completed | Tested, FeatureEvent::Passed) => to(Tested),
         (Completed | Tested, FeatureEvent::Failed) => {
@@ -95,8 +95,8 @@ fn reopen(id: &str) -> String {
     )
 }
 
-/// The event that would bring a feature to a status, for whoever sets the status
-/// itself. A status that is more than one step away is refused.
+/// The event that leads a feature to a status, for callers that set the status directly. A status
+/// more than one step away is refused.
 pub fn event_towards(
     id: &str,
     from: FeatureStatus,

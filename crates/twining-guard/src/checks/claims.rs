@@ -20,8 +20,8 @@ pub struct Claimant {
     pub session: String,
     /// The names it goes by: a subagent's id and kind.
     pub names: Vec<String>,
-    /// The processes it descends from: where a host does not tell its session, the
-    /// server names the host's process behind an `@`.
+    /// The processes it descends from: if a host does not report its session, the server records
+    /// the host's process after an `@`.
     pub processes: Vec<u32>,
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Guar
             let claim = match change.extent {
                 ChangeExtent::File => facts.claims.claim_on(&change.path),
                 ChangeExtent::Tree => facts.claims.claim_below(&change.path),
-                // Whose uncommitted work that is nobody can tell.
+                // The author of uncommitted work is unknown.
                 ChangeExtent::Uncommitted => None,
             }?;
             let why = if claim.reason.is_empty() {

@@ -1,8 +1,8 @@
-//! Feature lists as they are found: which features a text calls tested, and whether
-//! a run of their tests is recorded.
+//! Feature lists in any format: which features a text marks as tested, and whether a run of their
+//! tests is recorded.
 //!
-//! Wider on purpose than the workflow, which must know what a feature is: here an
-//! object that says `tested` is a feature, wherever it stands.
+//! Deliberately broader than the workflow, which must know what a feature is: here any object with
+//! `tested` is a feature, at any depth.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,10 +52,10 @@ const TESTED_WORDS: [&str; 5] = ["tested", "verified", "validated", "passed", "p
 const IDS: [&str; 4] = ["id", "feature_id", "featureId", "key"];
 const NAMES: [&str; 4] = ["description", "name", "title", "feature"];
 
-/// A value of a list, and where it stands.
+/// A value of a list and its position.
 struct ListItem<'l> {
     value: &'l Value,
-    /// The key it stands under.
+    /// The key that holds it.
     key: Option<&'l str>,
     /// The whole way to it, for one that has no name.
     path: String,
@@ -106,8 +106,7 @@ fn walk(item: &ListItem<'_>, visit: &mut dyn FnMut(&ListItem<'_>) -> bool) {
     }
 }
 
-/// What is read of each feature that has an id, wherever it stands; what nothing is
-/// read of is gone into.
+/// Maps each feature id, at any depth, to what `read` returns; descends where it returns `None`.
 fn by_id<T>(list: &Value, read: impl Fn(&Map<String, Value>) -> Option<T>) -> BTreeMap<String, T> {
     let mut found = BTreeMap::new();
     walk(&ListItem::root(list), &mut |item| {

@@ -170,7 +170,7 @@ fn line_of_use(item: &str, text: &str, path: &str) -> Option<usize> {
     if !used.has(item) {
         return None;
     }
-    // A notebook's cells stand in no line of their own, and an import may go over several.
+    // Notebook cells do not map to lines, and an import may span several.
     let alone = |(at, line): (usize, &str)| UseScan::of(line, path).has(item).then_some(at + 1);
     let named = |(at, line): (usize, &str)| line.contains(item).then_some(at + 1);
     let lines =
@@ -215,7 +215,7 @@ impl<'t> UseScan<'t> {
             .filter(|(_, ending)| !ending.contains('/'))
             .map_or(plain, |(stem, _)| stem);
         let module = stem.trim_start_matches("src/").trim_start_matches("lib/");
-        // As modules; what stands behind a `/` is a path, and judged as one.
+        // Module spellings; a match after a `/` is a path, and checked as one.
         let spelled = [module.replace('/', "::"), module.replace('/', "."), stem.replace('/', ".")];
         lines().any(|(line, _)| {
             let as_module = |spelling: &String| {

@@ -1,7 +1,6 @@
-//! Where a line brings a module in, in the languages in use: by its name in quotes
-//! where a word for importing stands on the line, or unquoted where the statement
-//! says so. A name that an import gives to something, or takes out of another
-//! module, is not the module.
+//! Finds where a line imports a module, in the supported languages: a quoted name on a line with an
+//! import keyword, or an unquoted one in an import statement. An alias, or a name imported from
+//! another module, is not the module.
 
 use crate::checks::languages::{LanguageFamily, contains};
 use crate::checks::lexer::LexedText;
@@ -10,10 +9,10 @@ use crate::checks::lexer::LexedText;
 const BEGINS: &str = "import from use using include extern require require_relative load library";
 /// Other words beside which a name in quotes is a module.
 const BESIDE: &str = "mod export require_once include_once __import__ import_module importlib createRequire resolve gem";
-/// Words that may stand before the word a statement begins with.
+/// Words that may precede a statement's keyword.
 const BEFORE: &str = "pub static global async await unsafe then do else php testable _exported";
 
-/// Whether a word for importing stands on a line.
+/// Whether a line contains an import keyword.
 pub(super) fn has_word(line: &str) -> bool {
     words(line).any(|(_, word)| contains(BEGINS, word) || contains(BESIDE, word))
 }
@@ -75,7 +74,7 @@ fn is_given(bare: &str, at: usize, item: &str, family: LanguageFamily) -> bool {
                 || words(last).any(|(_, word)| word == "as");
             let is_module = match family {
                 LanguageFamily::Python => last.is_empty(),
-                // What stands in brackets is taken out of a module that a later line names.
+                // Names in braces come from a module named on a later line.
                 LanguageFamily::Script => !between.contains('{') && rest.trim().is_empty(),
                 _ => true,
             };

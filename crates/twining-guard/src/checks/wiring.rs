@@ -1,5 +1,5 @@
-//! The lines by which hosts and git call Twining: taken out, switched off or looked
-//! for elsewhere. Said only of files that call it now.
+//! Detects when the lines by which hosts and git call Twining are removed, disabled or redirected.
+//! Only covers files that call it now.
 
 use crate::effects::{Effects, FileChange, NewContent};
 use crate::facts::Facts;

@@ -251,7 +251,7 @@ impl EffectCollector<'_> {
         }
         let beside = self.files.siblings(&normal(&self.event.cwd, path));
         let names = beside.iter().filter_map(|path| path.rsplit('/').next());
-        // A star does not stand for names that begin with a dot.
+        // `*` does not match names that begin with a dot.
         let is_match = |name: &&str| {
             (pattern.starts_with('.') || !name.starts_with('.')) && name_matches(name, pattern)
         };

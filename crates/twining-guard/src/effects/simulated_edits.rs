@@ -122,7 +122,7 @@ pub(super) fn apply(
             }
             changes.push((path, content));
         } else if let Some(path) = line.strip_prefix("+++ ").or_else(|| line.strip_prefix("--- ")) {
-            // A patch as `diff` writes it: which files it names can be told.
+            // A patch as written by `diff`: only the file names are read.
             let path = path.split('\t').next().unwrap_or(path).trim();
             let path = path.strip_prefix("a/").or_else(|| path.strip_prefix("b/")).unwrap_or(path);
             if path != "/dev/null" {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::payload::{HookEvent, HostPayload};
 use crate::event::EventKind;
 
-/// What a hook answers, whoever asked.
+/// A hook's reply, for any host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HookReply {
     /// Nothing to say.
@@ -31,12 +31,12 @@ pub enum HookReply {
     Failed(String),
 }
 
-/// A host's answer: what is printed, what is said, and how the process ends.
+/// The answer to a host: stdout, stderr and exit code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostAnswer {
     /// For the host.
     pub out: Option<Value>,
-    /// For whoever reads along.
+    /// For the user (stderr).
     pub err: Option<String>,
     /// How it ends.
     pub code: u8,
@@ -61,8 +61,8 @@ impl HostAnswer {
         Self { err: Some(cut(reason)), code: 2, ..Self::default() }
     }
 
-    /// What went wrong with us. Nobody is held for it: the host goes on, and whoever
-    /// reads along sees why nothing was judged.
+    /// An internal failure. It blocks nothing: the host continues, and the message says why nothing
+    /// was checked.
     #[must_use]
     pub fn failed(why: &str) -> Self {
         let err = Some(format!(

@@ -37,7 +37,7 @@ fn answer_or_ask(reply: &HookReply, kind: EventKind, event: &str) -> HostAnswer 
 pub(super) fn answer(reply: &HookReply, kind: EventKind, event: &str) -> HostAnswer {
     let context_of = |context: &str| json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": cut(context)}});
     match (reply, kind) {
-        // Nobody reads what is said here.
+        // The host ignores output here.
         (HookReply::Silence | HookReply::Failed(_), _) | (_, EventKind::SessionEnd) => {
             HostAnswer::default()
         }

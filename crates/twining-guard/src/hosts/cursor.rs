@@ -76,7 +76,7 @@ fn answer(reply: &HookReply, kind: EventKind, _: &str) -> HostAnswer {
             HookReply::Context(text),
             EventKind::SessionStart | EventKind::PostToolUse | EventKind::SubagentStart,
         ) => HostAnswer::json(json!({ "additional_context": cut(text) })),
-        // A prompt's answer can stop it and add nothing; what is said is for the person.
+        // A prompt's reply can stop it but add nothing; the message is for the user.
         (HookReply::Context(text) | HookReply::Notice(text), EventKind::UserPromptSubmit) => {
             HostAnswer::json(json!({"continue": true, "user_message": cut(text)}))
         }

@@ -68,7 +68,7 @@ pub struct HostPayload {
 }
 
 impl HostPayload {
-    /// The neutral event. `here` stands in where the host names no folder.
+    /// The host-independent event. `here` is used if the host sends no folder.
     #[must_use]
     pub fn into_event(self, kind: EventKind, here: &str) -> HookEvent {
         let action = if self.tool.is_empty() {
@@ -267,7 +267,7 @@ pub(super) fn replaced(json: &str) -> Option<String> {
     has_lone.then_some(replaced)
 }
 
-/// The number that an escape such as `\\u00e9` stands for.
+/// The code unit of an escape such as `\\u00e9`.
 fn unit(escape: &str) -> Option<u32> {
     let digits = escape.strip_prefix("\\u")?.get(..4)?;
     u32::from_str_radix(digits, 16)

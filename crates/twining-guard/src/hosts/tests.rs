@@ -1,4 +1,4 @@
-//! Each host's own words: what it sends, and what it must be told.
+//! Each host's protocol: what it sends, and the reply it expects.
 
 use serde_json::{Value, json};
 

@@ -23,7 +23,7 @@ pub const PERSON_COMMANDS: &str = "people-lift-guards";
 /// Our own feature list.
 pub const OWN_LIST: &str = ".twining/features.json";
 
-/// The person's own settings, in any folder; `?` stands for a blank.
+/// The user's own settings, in any folder; `?` matches a blank.
 const OWN_SETTINGS: &str =
     ".config/twining/** Library/Application?Support/twining/** AppData/Roaming/twining/**";
 
@@ -36,7 +36,7 @@ pub const FEATURE_LISTS: [&str; 5] = [
     "feature_list.json",
 ];
 
-/// Where hosts and git are told to call us, in any folder, with blanks between.
+/// Files in which hosts and git are wired to Twining, in any folder, blank-separated.
 pub const WIRING_FILES: &str = ".claude/settings.json .claude/settings.local.json .codex/hooks.json .codex/config.toml .gemini/settings.json \
     .cursor/hooks.json .github/hooks/*.json .git/config .git/hooks/pre-commit .husky/pre-commit";
 

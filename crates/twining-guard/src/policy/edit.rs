@@ -1,9 +1,8 @@
-//! A guard written into a policy, or promoted in it, with every other byte left
-//! as it is.
+//! Adds a guard to a policy or promotes one in it, leaving every other byte unchanged.
 //!
-//! Only the usual layout is edited, a block list; whoever writes another one is
-//! told to make the change by hand. The edited text is read again: if a guard of
-//! it no longer holds as it did, nothing is changed.
+//! Only the usual layout, a block list, is edited; for any other the caller is asked to make the
+//! change by hand. The edited text is parsed again: if it changes another guard, nothing is
+//! written.
 
 use crate::policy::guard::Guard;
 use crate::policy::parse::{self, Examples, GuardSource};

@@ -1,4 +1,4 @@
-//! A guard: what it looks at, when it speaks, and what it says.
+//! A guard: what it checks, when it fires, and its message.
 
 use serde::{Deserialize, Serialize};
 
@@ -91,9 +91,9 @@ pub struct Guard {
     pub id: String,
     /// Where it comes from.
     pub source: PolicySource,
-    /// What it does when it speaks.
+    /// The action taken when it fires.
     pub action: Verdict,
-    /// Why it speaks.
+    /// Why it fires.
     pub say: String,
     /// What to do instead.
     pub next_step: String,

@@ -100,7 +100,7 @@ impl GuardSet {
             .any(|guard| guard.id == id && guard.is_on() && guard.action == Verdict::Block)
     }
 
-    /// What the agent and the person are told of a policy that cannot be read.
+    /// Message to the agent and the user about a policy that cannot be read.
     #[must_use]
     pub fn unread_notice(&self) -> Option<String> {
         let mistake = self.unread.as_ref()?;
@@ -177,7 +177,7 @@ impl GuardSet {
                             action.as_str()
                         ));
                     }
-                    // It stands beside the one it cannot replace.
+                    // Added next to the guard it cannot replace.
                     if guard.action > Verdict::Off {
                         self.guards.push(guard);
                     }
@@ -202,7 +202,7 @@ pub struct Clause {
     pub must_not_use: Vec<String>,
     /// The record's own words: what was decided, and why.
     pub say: String,
-    /// Whether it is in force, or contested and only told.
+    /// Whether it is contested and only warns, instead of blocking.
     pub is_contested: bool,
 }
 

@@ -174,7 +174,7 @@ pub(crate) fn compile(
     }
     guard.on_error = on_error.unwrap_or(guard.on_error);
     if guard.proposed {
-        // Whatever it would like to do: a person has not said yes yet.
+        // Regardless of its configured action: nobody has approved it yet.
         guard.action = guard.action.min(Verdict::Warn);
         guard.on_error = guard.on_error.min(Verdict::Warn);
     }

@@ -24,7 +24,7 @@ pub struct YamlPosition {
     pub column: u64,
 }
 
-/// A value and where it stands.
+/// A value and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct YamlNode {
     /// Where it begins.
@@ -33,7 +33,7 @@ pub struct YamlNode {
     pub value: YamlValue,
 }
 
-/// A key of a map and where it stands.
+/// A map key and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct YamlKey {
     /// Where it begins.
@@ -89,9 +89,9 @@ pub struct YamlError {
 pub enum LostPart {
     /// Nothing: its parts are read one by one.
     Nothing,
-    /// What stands under this top-level key.
+    /// Everything under this top-level key.
     Part(String),
-    /// All of it, or nobody can tell.
+    /// All of it, or an unknown part.
     All,
 }
 
@@ -174,10 +174,10 @@ fn read_whole(text: &str) -> Result<Vec<(YamlKey, YamlNode)>, YamlError> {
 /// What is wrong, in words that say what to do, or in the parser's own.
 fn reason(error: &str) -> String {
     let lower = error.to_lowercase();
-    // Below the first line stands an excerpt of the text.
+    // After the first line comes an excerpt of the text.
     let first = error.lines().next().unwrap_or_default();
     let first = first.strip_prefix("error: ").unwrap_or(first);
-    // The parser repeats the place, which we tell ourselves.
+    // The parser repeats the position, which we report ourselves.
     let why = match (first.strip_prefix("line "), first.split_once(": ")) {
         _ if lower.contains("budget") && (lower.contains("anchor") || lower.contains("alias")) => {
             "anchors (`&name`) and aliases (`*name`) are not supported; write the value out"

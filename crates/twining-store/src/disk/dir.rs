@@ -78,7 +78,7 @@ pub struct FileHandle {
     probe: Option<Arc<dyn Probe>>,
 }
 
-/// What a name stands for.
+/// A directory entry's type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file.
@@ -252,7 +252,7 @@ impl Dir {
         Ok(FileHandle { file: File::from(fd), label, probe: self.probe.clone() })
     }
 
-    /// What stands at `name`, without following it.
+    /// Stats `name` without following links.
     pub fn stat(&self, name: &str) -> Result<Option<(FileKind, Fingerprint)>, StoreError> {
         self.call(DiskOp::Stat, name, "stat", || {
             match rustix::fs::statat(&*self.fd, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -262,7 +262,7 @@ impl Dir {
         })
     }
 
-    /// The state of what stands at `name`, whatever it is.
+    /// Returns the state of `name`, whatever its type.
     pub fn print(&self, name: &str) -> Result<Option<Fingerprint>, StoreError> {
         Ok(self.stat(name)?.map(|(_, print)| print))
     }
@@ -523,8 +523,8 @@ impl FileHandle {
         })
     }
 
-    /// Which process holds the lock, where the system tells; it may be one that
-    /// is not ours. `None` where it does not.
+    /// Returns the process that holds the lock, where the system reports it; it may not be ours.
+    /// `None` where it does not.
     #[must_use]
     pub fn lock_holder(&self) -> Option<Option<u32>> {
         let ino = self.fingerprint().ok()?.ino;
@@ -633,8 +633,7 @@ fn birth_ns(_fd: &OwnedFd) -> i128 {
     0
 }
 
-/// A number that differs from one run of the machine to the next; zero where it
-/// cannot be told.
+/// Returns a number that differs between boots of the machine; zero if unknown.
 #[must_use]
 pub fn boot_id() -> u64 {
     std::fs::read("/proc/sys/kernel/random/boot_id").map_or(0, |id| xxhash_rust::xxh3::xxh3_64(&id))
@@ -776,7 +775,7 @@ fn resolve_inside(base: &Path, path: &str) -> Result<Option<(Dir, Option<String>
     Ok(base.walk(folders.iter().copied())?.map(|dir| (dir, Some((*file).to_owned()))))
 }
 
-/// A hash to tell bytes apart; not one to prove anything by.
+/// Hashes bytes to distinguish contents; not cryptographic.
 #[must_use]
 pub fn hash_of(bytes: &[u8]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(bytes)

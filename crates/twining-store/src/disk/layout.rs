@@ -83,7 +83,7 @@ handoffs/index.jsonl merge=union -text
 *.dot -text
 ";
 
-/// What a new folder is given, by name: settings, and what git is told of it.
+/// Files of a new folder, by name: settings and git configuration.
 pub const DEFAULT_FILES: [(&str, &str); 3] =
     [(CONFIG, DEFAULT_CONFIG), (".gitignore", IGNORE), (".gitattributes", ATTRIBUTES)];
 
@@ -112,7 +112,7 @@ pub struct Layout {
     pub decisions: Dir,
     /// `.twining/graph`.
     pub graph: Dir,
-    /// The folder in the scratch place that stands in for what cannot be written.
+    /// The scratch folder that replaces what cannot be written.
     pub scratch_dir: Option<Arc<ScratchDir>>,
 }
 
@@ -225,9 +225,8 @@ impl Layout {
         self.stage(dir, bytes, durable)?.0.publish(dir, name)
     }
 
-    /// Writes bytes to a temporary file in `local/`, to be put in place later, and
-    /// tells the state it will have there.
-    /// The name cannot be guessed, and nothing that stands there is opened.
+    /// Writes bytes to a temporary file in `local/`, to be put in place later, and returns its
+    /// state there. The name cannot be guessed, and no existing file is opened.
     pub fn stage(
         &self,
         dir: &Dir,
@@ -269,7 +268,7 @@ impl Layout {
         Ok(print)
     }
 
-    /// Puts back what stood at `name` before, if a power cut left nothing sound there.
+    /// Restores the previous content of `name` if a power cut left nothing valid there.
     pub fn restore_backup(
         &self,
         dir: &Dir,
@@ -309,8 +308,8 @@ impl Layout {
 /// An array may grow to this many bytes before we refuse to read it whole.
 pub(crate) const ARRAY_BYTES: usize = 512 * 1024 * 1024;
 
-/// A large file is flushed in pieces: whoever flushes a line meanwhile waits for
-/// one piece, not for all of it.
+/// A large file is flushed in chunks: a concurrent flush of a line waits for one chunk, not all of
+/// them.
 const FLUSH_CHUNK: usize = 1024 * 1024;
 
 /// Bytes on disk that no reader knows yet; removed again unless put in place.

@@ -1,9 +1,8 @@
-//! Noticing that decision files changed without looking at each of them.
+//! Detects changed decision files without checking each of them.
 //!
-//! Ten thousand files take ten milliseconds to look at, and every call must
-//! notice a hand edit. Linux tells us the names that changed; elsewhere, or when
-//! it cannot, every file is looked at. So it is in a process that will soon be
-//! gone: to end a watch takes longer than to look.
+//! Ten thousand files take ten milliseconds to check, and every call must notice a hand edit. Linux
+//! reports the names that changed; elsewhere, or when it cannot, every file is checked. A
+//! short-lived process checks them all too: ending a watch takes longer than the check.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -101,7 +100,8 @@ mod system {
                             names.insert(id);
                         }
                         None if stem == "index" => {}
-                        // An odd name came or went; only a look at the directory tells.
+                        // An unknown name appeared or vanished; only reading the directory shows
+                        // what changed.
                         None => return Some(DecisionsChanged::Unknown),
                     }
                 }

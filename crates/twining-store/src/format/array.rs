@@ -19,7 +19,7 @@ use crate::merge::{FileMergeError, Merged, RecordMerge, Versions, is_marker};
 /// What an array without elements looks like; a file that is not there counts as one.
 pub const EMPTY_ARRAY: &[u8] = b"[\n]\n";
 
-/// What stands in an array file.
+/// The contents of an array file.
 #[derive(Debug, Default)]
 pub struct ScannedArray<'a> {
     /// Each element with the line it starts on.
@@ -28,8 +28,8 @@ pub struct ScannedArray<'a> {
     pub unreadable: Vec<(u64, String)>,
 }
 
-/// Reads an array file of any layout, with or without damage. What stands there
-/// twice because git joined two branches line by line is read as one element.
+/// Reads an array file of any layout, with or without damage. Duplicates from a line-by-line git
+/// merge of two branches are read as one element.
 #[must_use]
 pub fn scan(bytes: &[u8]) -> ScannedArray<'_> {
     let mut scanned = scan_elements(bytes);
@@ -108,7 +108,7 @@ fn scan_elements(bytes: &[u8]) -> ScannedArray<'_> {
     scanned
 }
 
-/// What is told of an array that lacks its beginning or its end.
+/// Message for an array that lacks its beginning or its end.
 const CUT_OFF: &str =
     "the array is cut off: it does not begin with `[` and end with `]`, so elements may be missing";
 
@@ -165,7 +165,7 @@ pub(crate) fn render_array<'e>(elements: impl Iterator<Item = Cow<'e, str>>) -> 
     text
 }
 
-/// What tells an element from the others: agents are registered by their names.
+/// Returns the key that identifies an element: agents are registered by name.
 pub(crate) fn key_of(element: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct AgentIdField {

@@ -213,8 +213,8 @@ impl Config {
         }
     }
 
-    /// Says which keys do nothing: whoever put an address, a command or a hook
-    /// there, or mistyped a setting, should know.
+    /// Reports unknown keys: a user who put an address, a command or a hook there, or mistyped a
+    /// setting, should know.
     fn note_unknown_keys(&mut self, bytes: &[u8]) {
         let text = String::from_utf8_lossy(bytes);
         let keys = text
@@ -316,7 +316,7 @@ pub(super) fn read_valid_keys(yaml: &str, why: &str) -> Result<Config, String> {
     Ok(config)
 }
 
-/// The keys that can be read, each where it stands.
+/// Returns the readable keys, each at its path.
 fn readable_keys(
     keys: Map<String, Value>,
     above: &str,
@@ -338,7 +338,7 @@ fn readable_keys(
                     bad.push((path, why));
                 }
             }
-            // Nothing is said, and so the default holds.
+            // No value is set, so the default applies.
             (Err(_), Value::Null) => {}
             (Err(why), _) => bad.push((path, why)),
         }

@@ -1,4 +1,4 @@
-//! What stands in the files: arrays, the ends of line files, settings. Nothing here writes.
+//! File contents: arrays, the ends of line files, settings. Nothing here writes.
 
 pub mod array;
 pub mod config;

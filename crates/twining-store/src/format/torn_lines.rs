@@ -147,7 +147,7 @@ pub(crate) struct FileLine {
 pub(crate) struct LineReader<'f> {
     file: &'f FileHandle,
     end: u64,
-    /// Where `buffer[start..]` stands in the file.
+    /// Offset of `buffer[start..]` in the file.
     at: u64,
     buffer: Vec<u8>,
     start: usize,

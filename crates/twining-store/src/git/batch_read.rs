@@ -110,7 +110,7 @@ impl CatFileBatch {
             .map(Self)
     }
 
-    /// What git answers to many names, one a line; a name that is none stands for itself.
+    /// Returns git's answer to many names, one per line; an invalid name is echoed.
     fn answer(mut self, names: &[String]) -> Option<Vec<u8>> {
         let mut stdin = self.0.stdin.take()?;
         // A name over two lines would be two questions.
@@ -149,23 +149,22 @@ const POSITIONS: &str = "256";
 const BRANCHES: &str = "--count=64";
 /// Commits of which the files are read at once; the newest nearly always suffice.
 const AT_ONCE: usize = 8;
-/// Bytes after which no older commit is asked: a writer waits for this. What stands
-/// in one all the same is brought back twice, which loses nothing.
+/// Bytes after which older commits are not read: a writer waits for this. A record in one of them
+/// is restored twice, which loses nothing.
 const ENOUGH: usize = 64 * 1024 * 1024;
-/// The files in which a record may stand, beside a decision's own.
+/// The files that may contain a record, besides a decision's own.
 const SHARED: [&str; 4] =
     ["blackboard.jsonl", "traces.jsonl", "graph/entities.json", "graph/relations.json"];
 
-/// Fields whose value tells a record or one of its changes from all others.
+/// Fields whose value uniquely identifies a record or one of its changes.
 const OWN: [&[u8]; 3] = [b"id", b"at", b"linked_at"];
 /// How long an id or a time is, in its longest and its shortest spelling.
 const QUOTED: RangeInclusive<usize> = 20..=36;
 
 impl Git {
-    /// Which of these texts stand in a commit where HEAD lately was, in the newest of a
-    /// branch, or in the stash: in the shared files, or in the file of one of these
-    /// decisions. If git cannot be asked, none: bringing a record back twice is better
-    /// than losing it.
+    /// Returns which of these texts occur in a commit HEAD recently pointed to, at a branch tip, or
+    /// in the stash: in the shared files, or in the file of one of these decisions. Returns none if
+    /// git fails: restoring a record twice is better than losing it.
     pub(crate) fn texts_in_history(
         &self,
         texts: &HashSet<String>,
@@ -203,7 +202,7 @@ impl Git {
         found_texts
     }
 
-    /// The files of these commits in which a record may stand, but those read before:
+    /// Returns the files of these commits that may contain a record, except those already read:
     /// neighbouring commits share most of theirs.
     fn files_of(
         &self,
@@ -224,10 +223,9 @@ impl Git {
     }
 }
 
-/// Notes which of the texts stand in a file: as an element on a line of its own,
-/// or as a record's own id or the moment of a change. An id that another record
-/// only mentions proves nothing: a stash may hold the announcement of a decision
-/// and have been taken before the decision's file was there.
+/// Notes which of the texts a file contains: as an element on its own line, or as a record's own id
+/// or the time of a change. An id that another record only mentions proves nothing: a stash may
+/// contain the announcement of a decision and predate the decision's file.
 fn note_found_texts(content: &[u8], texts: &HashSet<String>, found: &mut HashSet<String>) {
     let mut look_up = |bytes: &[u8]| {
         if let Some(text) = std::str::from_utf8(bytes).ok().and_then(|text| texts.get(text)) {

@@ -13,7 +13,7 @@ use crate::merge::{MergeFunctions, Versions, has_markers, is_marker};
 /// Branches that others leave from, the likeliest first.
 const MAIN_BRANCHES: [&str; 7] =
     ["origin/HEAD", "origin/main", "origin/master", "main", "master", "trunk", "develop"];
-/// How many changed files are told of.
+/// Maximum number of changed files reported.
 const CHANGED: usize = 10_000;
 
 /// What a branch changed, committed or not.
@@ -21,14 +21,14 @@ const CHANGED: usize = 10_000;
 pub struct BranchChanges {
     /// Where it left what it follows, or else the main branch; none where that is HEAD.
     pub base: Option<String>,
-    /// When the change of HEAD was written: a rebase makes a commit anew and keeps this.
+    /// When the change of HEAD was written: a rebase recreates the commit and keeps this.
     pub head_written: Time,
     /// Files whose bytes are not as in the base, or else in HEAD, from the working tree's own
     /// folder: changed, gone, new, staged or not. What is ignored is not among them.
     pub files: Vec<String>,
 }
 
-/// What can be told of a change that is under review.
+/// Queries about a change under review.
 pub trait Changes {
     /// The full name of a revision.
     fn revision(&self, name: &str) -> Result<String, String>;
@@ -193,8 +193,8 @@ impl Changes for Git {
     }
 }
 
-/// What git keeps while it joins, repeats or undoes a commit, and what stands in the
-/// commit it makes from that.
+/// Git's state files during a merge, pick, rebase, revert or squash, and the suffix that selects
+/// the content committed.
 const SIDES: [(&str, &str); 5] = [
     ("MERGE_HEAD", ""),
     ("CHERRY_PICK_HEAD", ""),
@@ -204,14 +204,14 @@ const SIDES: [(&str, &str); 5] = [
 ];
 /// Lines of such a file that are looked at.
 const MAX_SIDES: usize = 64;
-/// What git's folder has while commits are made over again. What is written into tracked
-/// files then would stand in the way of the next one.
+/// Entries in git's folder while it rewrites commits. Writes to tracked files would then block the
+/// next commit.
 const REWRITING: [&str; 6] =
     ["rebase-merge", "rebase-apply", "CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "sequencer"];
 /// Commits that are followed back to where nobody had left a conflict yet.
 const FOLLOWED: usize = 256;
 
-/// Versions of a file that were merged into what stands in it now.
+/// Versions of a file that were merged into its current content.
 pub(crate) struct MergedVersions {
     base: Vec<u8>,
     versions: Vec<Vec<u8>>,
@@ -293,8 +293,8 @@ impl Git {
 }
 
 impl MergedVersions {
-    /// All of them as one, if they hold every line that stands in the text now: one
-    /// that they lack was written since, and would be lost.
+    /// Merges all of them, if they contain every line of the current text: a missing line was
+    /// written since, and would be lost.
     pub(crate) fn merge_all(self, text: &[u8], joining: &MergeFunctions) -> Option<Vec<u8>> {
         let bare = |line: &[u8]| {
             line.trim_ascii().strip_suffix(b",").unwrap_or(line.trim_ascii()).to_vec()

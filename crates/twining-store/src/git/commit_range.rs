@@ -18,7 +18,7 @@ pub enum RangeError {
     /// There is no repository, or no git.
     #[error("`{}` is not in a git repository, or git is not installed", .0.display())]
     NoRepository(PathBuf),
-    /// A name stands for no commit here.
+    /// The name resolves to no commit.
     #[error("`{0}` is not a commit in this clone")]
     NoCommit(String),
     /// The commits are there and what they have in common is not.

@@ -19,7 +19,7 @@ const ASKED: usize = 1000;
 const COMMITS: &str = "-n5000";
 const MOVES_BYTES: u64 = 16 * 1024 * 1024;
 
-/// A commit, as git tells it.
+/// A commit, as git reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitDetails {
     /// Its whole hash.

@@ -1,8 +1,8 @@
-//! What git knows. Nothing but this folder starts the git program.
+//! Access to git. Only this folder starts the git program.
 //!
-//! A cloned repository is not trusted: no shell, no hooks, no pager, no monitor, no filters,
-//! no fetching, and every path stands behind `--`. Nor is the environment: git tells its
-//! hooks of a repository, and the question may be about another.
+//! A cloned repository is not trusted: no shell, no hooks, no pager, no monitor, no filters, no
+//! fetching, and every path follows `--`. Nor is the environment: git points its hooks to a
+//! repository, and the query may concern another.
 
 mod batch_read;
 mod branch;

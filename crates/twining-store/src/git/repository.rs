@@ -86,7 +86,7 @@ pub(super) const SETTINGS: [&str; 6] = [
     "diff.external=",
     "protocol.allow=never",
 ];
-/// What git is told. What stands in for a commit in this clone alone is no history.
+/// Environment for git. Replaced or grafted commits exist in this clone only and are not history.
 pub(super) const ENVIRONMENT: [(&str, &str); 6] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_LITERAL_PATHSPECS", "1"),
@@ -145,7 +145,8 @@ impl Git {
     /// Where the repository keeps its things; none where git knows of none.
     #[must_use]
     pub fn shape(&self) -> Option<Shape> {
-        // Told as the repository is set up, `core.hooksPath` included; this question starts nothing.
+        // Reports the repository's configuration, `core.hooksPath` included; this command starts
+        // nothing.
         let words = [
             "rev-parse",
             "--path-format=absolute",
@@ -350,7 +351,7 @@ pub(super) fn is_hash(text: &str) -> bool {
     text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether a name may stand for one commit.
+/// Whether a name may denote one commit.
 pub(super) fn is_revision(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "._/@{}~^-".contains(c);
     !name.is_empty()

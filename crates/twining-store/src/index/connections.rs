@@ -21,10 +21,9 @@ pub(super) const VERSION: u32 = 6;
 
 /// Tables, and those indexes that writing needs.
 ///
-/// `entry` is thin and `line` holds the text, so that filters walk rows of sixty
-/// bytes. `meaning` and `gist` name the vectors of the whole text and of its
-/// summary, where that is not the whole. What a shadowed entry would be found by (`tag`, `relates`,
-/// `entry_text`, `census`) holds the live ones only.
+/// `entry` is thin and `line` holds the text, so that filters walk rows of sixty bytes. `meaning`
+/// and `gist` name the vectors of the whole text and of its summary, where they differ. The tables
+/// that entries are searched by (`tag`, `relates`, `entry_text`, `census`) hold only live ones.
 const TABLES: &str = "
 CREATE TABLE known(one INTEGER PRIMARY KEY, state TEXT NOT NULL);
 CREATE TABLE segment(start INTEGER PRIMARY KEY, line INTEGER NOT NULL, hash INTEGER NOT NULL);
@@ -126,7 +125,7 @@ PRAGMA wal_autocheckpoint = 0;
 PRAGMA journal_size_limit = 33554432;
 ";
 
-/// For a file that nobody has heard of yet: if we die, it is thrown away.
+/// For a file that no other process knows yet: after a crash, it is discarded.
 const BULK_SETTINGS: &str = "
 PRAGMA trusted_schema = OFF;
 PRAGMA mmap_size = 0;
@@ -153,9 +152,9 @@ INSERT INTO decision_text(decision_text) VALUES('optimize');
 INSERT INTO entity_text(entity_text) VALUES('optimize');
 INSERT INTO entity_note(entity_note) VALUES('optimize');
 ";
-/// How they grow afterwards: sixteen pieces of a size become one. SQLite's own way
-/// merges some of the large pieces every so often as well, and whoever happens to
-/// write then waits for milliseconds; a search hardly minds the pieces.
+/// How they grow afterwards: sixteen segments of one size are merged into one. SQLite's default
+/// also merges some large segments now and then, which delays the current writer by milliseconds;
+/// more segments hardly slow a search.
 const GROW: &str = "
 INSERT INTO entry_text(entry_text, rank) VALUES('hashsize', 1048576), ('automerge', 0), ('crisismerge', 16);
 INSERT INTO decision_text(decision_text, rank) VALUES('hashsize', 1048576), ('automerge', 0), ('crisismerge', 16);
@@ -243,8 +242,8 @@ fn harden(conn: &Connection) -> Result<(), rusqlite::Error> {
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
-    // A plan must not hang on what a question asks for: with partial indexes about,
-    // SQLite would make most of them anew for every id that is looked up.
+    // A query plan must not depend on bound values: with partial indexes, SQLite would re-prepare
+    // most plans for every id looked up.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // A reader that closes must not write: only the holder of the index lock
     // does, and says afterwards how it left the files.
@@ -261,7 +260,7 @@ pub(crate) struct IndexPool {
     state: Mutex<PoolState>,
     returned: Condvar,
     max_open: usize,
-    /// Shared by those who ask whether the index is current; alone for whoever changes it.
+    /// Shared by those who check whether the index is current; exclusive for writers.
     access: RwLock<()>,
 }
 
@@ -278,7 +277,7 @@ struct PoolState {
 pub(super) struct DatabaseFile {
     /// The database's inode; zero if it has no file.
     pub(super) inode: u64,
-    /// The watch tells of a change once, whichever connection asks.
+    /// The watch reports a change once, whichever connection asks.
     pub(super) pending: Arc<Mutex<DecisionsChanged>>,
 }
 

@@ -1,9 +1,9 @@
-//! The index: everything the files say, in a form that answers questions.
+//! The index: the content of the files, in queryable form.
 //!
-//! It is derived and may be deleted at any moment. It is brought up to the files
-//! before it is asked, holds nothing they do not, and is believed only if it is
-//! as one of us left it. Whoever changes it holds `local/index.lock`; readers do
-//! not, and see a snapshot, each on a connection of its own from the [`IndexPool`].
+//! It is derived and may be deleted at any time. It is brought up to date before each query,
+//! contains nothing the files do not, and is trusted only in the state a Twining process left it.
+//! Writers hold `local/index.lock`; readers do not, and see a snapshot, each on its own connection
+//! from the [`IndexPool`].
 
 use std::collections::BTreeSet;
 
@@ -82,8 +82,8 @@ impl Index {
             && database_files::is_unchanged_since_scan(files, self.database.inode)?)
     }
 
-    /// Brings the index up to the files, and tells how many records were read or taken
-    /// out. The caller holds the index lock.
+    /// Brings the index up to date, and returns how many records were read or removed. The caller
+    /// holds the index lock.
     pub fn catch_up(&mut self, files: &StoreFiles) -> Result<u64, StoreError> {
         if database_files::inode(files).ok() != Some(self.database.inode)
             || !self.is_trusted(files)?
@@ -104,7 +104,7 @@ impl Index {
             && catch_up::match_listing(&self.conn, &files.list_decisions()?)?
         {
             *self.database.pending() = DecisionsChanged::Nothing;
-            // Whoever cannot say so has looked all the same.
+            // Failing to record the scan does not invalidate it.
             drop(
                 folder.map(|folder| {
                     database_files::write_scan_note(files, self.database.inode, folder)
@@ -121,9 +121,9 @@ impl Index {
         self.write(files, board, &changed)
     }
 
-    /// Builds the index anew from the files. The caller holds the index lock.
+    /// Rebuilds the index from the files. The caller holds the index lock.
     pub fn rebuild(&mut self, files: &StoreFiles) -> Result<u64, StoreError> {
-        // Drained before the files are read: what changes from now on is told again.
+        // Drained before the files are read: later changes are reported again.
         self.note_changes(files);
         database_files::remove_rebuild(files)?;
         let built = build_new(files);

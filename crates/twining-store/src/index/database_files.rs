@@ -26,14 +26,14 @@ const WAL: &str = "index.db-wal";
 const SHM: &str = "index.db-shm";
 const STAMP: &str = "index.stamp";
 const SCAN_NOTE: &str = "index.looked";
-/// Lines before what is said.
+/// Lines before the content.
 const PREAMBLE_LINES: usize = 3;
 const NOTE_BYTES: usize = 4096;
 /// A folder that changed so shortly before it was looked at may have changed once
 /// more without a later date.
 const QUIET_NS: i64 = 2_000_000_000;
 
-/// What the last writer said of the database.
+/// The database state that the last writer recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum DatabaseState {
     /// Left in peace, like this.
@@ -63,8 +63,8 @@ pub(super) enum DatabaseTrust {
     None,
 }
 
-/// How far to believe what stands there. While somebody writes, only the holder of the
-/// index lock can tell.
+/// Determines how far to trust the database. During a write, only the holder of the index lock can
+/// know.
 pub(super) fn trust(files: &StoreFiles) -> Result<DatabaseTrust, StoreError> {
     let Some(prints) = prints(&files.layout.local)? else { return Ok(DatabaseTrust::None) };
     Ok(match read_stamp(files)? {
@@ -138,7 +138,7 @@ fn remove(local: &Dir, name: &str) -> Result<(), StoreError> {
     }
 }
 
-/// None if what stands in the place of a file is none.
+/// Returns `None` if a path is not a regular file.
 fn prints(local: &Dir) -> Result<Option<DatabasePrints>, StoreError> {
     let mut found = [Fingerprint::default(); 3];
     for (print, name) in found.iter_mut().zip([DB, WAL, SHM]) {
@@ -200,14 +200,12 @@ fn write_note(files: &StoreFiles, name: &str, text: &str) -> Result<(), StoreErr
     local.create_random_access(name)?.write_at(text.as_bytes(), 0)
 }
 
-// When all decision files were last looked through, so that the next process
-// need not: it lives for one question, and ten thousand files take longer to
-// look at than the question takes to answer.
+// Records when all decision files were last scanned, so that the next process need not: it lives
+// for one query, and ten thousand files take longer to check than the query takes to answer.
 //
-// Whoever adds, removes or replaces a file changes its folder: we do, git does,
-// and so do most editors. One that writes into a file does not. So whoever goes
-// by this looks at the files of what it tells, and what it does not tell may have
-// been changed by hand in place, until somebody looks through all.
+// Adding, removing or replacing a file changes its folder: we do that, git does, and so do most
+// editors. Writing into a file does not. So a process that relies on this checks the files of the
+// decisions it returns; others may have been edited in place by hand, until the next full scan.
 
 /// Whether the folder of decisions is as it was when all in it was found to be in this database.
 pub(super) fn is_unchanged_since_scan(files: &StoreFiles, db: u64) -> Result<bool, StoreError> {

@@ -88,8 +88,8 @@ impl Decisions<'_> {
         Ok(true)
     }
 
-    /// Decisions that may say this somewhere, of any status; `_` stands for one
-    /// character of any kind. Looks through all of them: for whoever keeps the answer.
+    /// Returns decisions of any status that may contain this text; `_` matches any one character.
+    /// Scans all of them: for callers that keep the answer.
     pub fn containing_text(&self, words: &str) -> Result<Vec<Decision>, StoreError> {
         self.load(&first_column(self.conn, CONTAINING_TEXT, [format!("%{words}%")])?)
     }
@@ -185,7 +185,7 @@ impl Decisions<'_> {
         Ok(found)
     }
 
-    /// Those in which one of the words stands, best first, with their BM25.
+    /// Returns those that contain one of the words, best first, with their BM25.
     pub fn by_words(
         &self,
         terms: &[Term],

@@ -16,7 +16,7 @@ use crate::error::StoreError;
 pub struct ScopedDecision {
     /// Which.
     pub id: Id,
-    /// Where it stands.
+    /// Its status.
     pub status: DecisionStatus,
     /// How sure its author is.
     pub confidence: Confidence,
@@ -45,7 +45,7 @@ pub enum Via {
     Project,
 }
 
-/// Which decisions are asked for, by where they stand.
+/// Which decisions are requested, by status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecisionState {
     /// Active and provisional ones.
@@ -92,8 +92,8 @@ impl ScopeCounts {
 }
 
 impl ScopedDecision {
-    /// What comes first where not all can be told. The order is total, so that the
-    /// same question gets the same page.
+    /// Orders decisions where not all can be shown. The order is total, so that the same query
+    /// returns the same page.
     #[must_use]
     pub fn order(&self, other: &Self) -> std::cmp::Ordering {
         let rank = |row: &Self| (!row.status.binds(), row.via, Reverse((row.confidence, row.at)));
@@ -216,7 +216,7 @@ impl Decisions<'_> {
         Ok(nearest)
     }
 
-    /// How many decisions bear on a scope, by where they stand.
+    /// Counts the decisions that apply to a scope, by status.
     pub fn count_in_scope(&self, scope: &Scope) -> Result<ScopeCounts, StoreError> {
         let mut matches: Vec<(i64, DecisionStatus)> = Vec::new();
         self.visit_matches(scope, true, |row, _| {
@@ -245,7 +245,7 @@ impl Decisions<'_> {
         Ok(nums.len().min(limit) as u64)
     }
 
-    /// The rows on every way, as long as `meet` goes on: by their scope (told as
+    /// Visits the matching rows while `meet` continues: by their scope (reported as
     /// [`Via::Exact`]), a file or a symbol. Those in force, or all.
     fn visit_matches(
         &self,
@@ -284,7 +284,7 @@ impl Decisions<'_> {
     }
 
     fn scoped_decision_at(&self, row: &SqlRow<'_>, via: Via) -> Result<ScopedDecision, StoreError> {
-        // Whoever dates a decision ahead would have it on top for good.
+        // A decision dated in the future would rank first forever.
         let at: i64 = row.get(4)?;
         Ok(ScopedDecision {
             id: parse_id(text_at(row, 1)?)?,
@@ -302,7 +302,7 @@ struct Nearest<'n, 'v> {
     decisions: &'n Decisions<'v>,
     found: HashMap<i64, ScopedDecision>,
     state: DecisionState,
-    /// Times after one and up to another, in the order they are told.
+    /// Time ranges, start exclusive and end inclusive, in output order.
     spans: Vec<(i64, i64)>,
     limit: usize,
 }

@@ -1,10 +1,9 @@
 //! Vectors of texts: `local/vectors.bin`, a cache like the index beside it.
 //!
-//! A vector depends on its text and on the model alone, so it is kept under a
-//! hash of the text. An index built anew, a branch switched to and back, an
-//! entry dismissed or archived: none of them costs a vector. Rows have one size
-//! and are appended whole; one that was torn or has changed is passed over. A file
-//! that came with a clone is not read: its author could put any text beside any
+//! A vector depends on its text and on the model alone, so it is keyed by a hash of the text.
+//! Rebuilding the index, switching branches and back, dismissing or archiving an entry: none of
+//! them costs a vector. Rows have one size and are appended whole; a torn or altered one is
+//! skipped. A file that came with a clone is not read: its author could pair any text with any
 //! other.
 
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
@@ -25,7 +24,7 @@ pub type VectorBytes = [u8; VECTOR_BYTES];
 
 const FILE: &str = "vectors.bin";
 const MAGIC: &[u8; 8] = b"TWNVEC\x00\x02";
-/// Magic, seal, and a number that tells two files of one name apart.
+/// Magic, seal, and a number that distinguishes two files of one name.
 const HEAD: usize = 24;
 const ROW: usize = 8 + VECTOR_BYTES + 4;
 /// Rows that are read at once.
@@ -79,7 +78,7 @@ impl VectorFile {
         self.embedding_lock.try_acquire()
     }
 
-    /// Whether the cursor stands at the end of the file.
+    /// Whether the cursor is at the end of the file.
     pub fn is_read(&self, cursor: &VectorCursor) -> Result<bool, StoreError> {
         let now = self.local().stat(FILE)?.map(|(_, now)| now);
         Ok(cursor.seen == now && (now.is_some() || *cursor == VectorCursor::default()))
@@ -281,7 +280,7 @@ pub(super) fn agent_key(agent: &str) -> String {
     clip(agent, limits::NAME_BYTES).to_lowercase()
 }
 
-/// Reads a card: `meaning, gist, agent` of one row, if it is there.
+/// Reads a record header: `meaning, gist, agent` of one row, if it exists.
 pub(super) fn header(
     conn: &Connection,
     sql: &str,

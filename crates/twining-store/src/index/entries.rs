@@ -54,7 +54,7 @@ impl Entries<'_> {
         self.page(&self.query_about(scope, filter), limit)
     }
 
-    /// Where the newest of them are, for whoever may not want all of them.
+    /// Returns the newest of them as rows, for callers that may not want all.
     pub fn rows_about(
         &self,
         scope: &Scope,
@@ -74,7 +74,7 @@ impl Entries<'_> {
         Ok(records(self.conn, GET, [id])?.pop())
     }
 
-    /// Those in which one of the words stands, best first, with their BM25.
+    /// Returns those that contain one of the words, best first, with their BM25.
     pub fn by_words(
         &self,
         terms: &[Term],

@@ -1,9 +1,9 @@
-//! The index: everything the files say, in a form that answers questions.
+//! The index: the content of the files, in queryable form.
 //!
-//! It is derived and may be deleted at any moment. It is brought up to the files
-//! before it is asked, holds nothing they do not, and is believed only if it is
-//! as one of us left it. Whoever changes it holds `local/index.lock`; readers do
-//! not, and see a snapshot, each on a connection of its own from the [`IndexPool`].
+//! It is derived and may be deleted at any time. It is brought up to date before each query,
+//! contains nothing the files do not, and is trusted only in the state a Twining process left it.
+//! Writers hold `local/index.lock`; readers do not, and see a snapshot, each on its own connection
+//! from the [`IndexPool`].
 
 mod catch_up;
 mod connections;

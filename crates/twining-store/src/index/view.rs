@@ -59,7 +59,7 @@ impl<'a> View<'a> {
         self.now
     }
 
-    /// Whether the volume tells `A` from `a`.
+    /// Whether the volume distinguishes `A` from `a`.
     #[must_use]
     pub fn folding(&self) -> CaseFolding {
         self.folding
@@ -170,7 +170,7 @@ pub(super) fn overlapping(key: &str) -> impl Iterator<Item = (&str, Value)> {
     std::iter::once((key, end_of(key))).chain(covering)
 }
 
-/// Where the keys under `key` end, which ends in `/` or is empty. No key stands there.
+/// The end of the keys under `key`, which ends in `/` or is empty. No key equals it.
 pub(super) fn end_of(key: &str) -> Value {
     match key.strip_suffix('/') {
         // The character after the slash.
@@ -220,7 +220,7 @@ pub struct RecordCounts {
     pub open_warnings: u64,
     /// Lines and files that could not be read.
     pub unreadable: u64,
-    /// Overrides no person stands behind yet.
+    /// Overrides no person has confirmed yet.
     pub unconfirmed_overrides: u64,
     /// Entries dated ahead of the clock.
     pub future_dated: u64,

@@ -1,10 +1,9 @@
-//! Searching by words: which rows, and how well each fits.
+//! Word search: which rows match, and how well.
 //!
-//! A row's score is its BM25 over the words asked for. It is added up word by
-//! word, so that a search stays quick when a word stands everywhere: of such a
-//! word only the newest rows are looked at, since it tells little about any of
-//! them. (To look it up in the rows that rarer words found was tried: it makes no
-//! search better, and counting its rows for each costs most of the time.)
+//! A row's score is its BM25 over the query words. It is summed word by word, so that a search
+//! stays fast when a word is very common: of such a word only the newest rows are read, since it
+//! says little about any of them. (Looking it up in the rows that rarer words found was tried: it
+//! improves no search, and counting its rows for each takes most of the time.)
 
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
@@ -96,7 +95,7 @@ pub(super) struct WordSearch<'s> {
     pub narrowing: String,
 }
 
-/// A term with what the shelf says about it.
+/// A term with its matches in the index.
 struct TermRows {
     term: String,
     rows: Vec<i64>,
@@ -211,8 +210,7 @@ fn estimate(newest: &[i64], last: i64) -> f64 {
     }
 }
 
-/// How much a term says, as BM25 has it: much if it is rare, nothing if it
-/// stands in every other row.
+/// Returns the BM25 weight of a term: high if it is rare, zero if it occurs in every other row.
 #[expect(clippy::cast_precision_loss, reason = "a weight")]
 fn rarity(found: f64, total: u64) -> f64 {
     let total = (total as f64).max(1.0);
@@ -231,8 +229,8 @@ CREATE VIRTUAL TABLE node_text USING fts5(
 INSERT INTO node_text(node_text, rank) VALUES('hashsize', 8388608), ('automerge', 0);
 ";
 const INSERT: &str = "INSERT INTO node_text(rowid, id, tag, description, path, example, component) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-/// A word in a node's name says more about it than one in its example. Equal
-/// ones stand in the order of the file, so that the same question has one answer.
+/// A word in a node's name says more about it than one in its example. Ties keep file order, so
+/// that the same query has one answer.
 const FIND: &str = "SELECT rowid FROM node_text WHERE node_text MATCH ?1 ORDER BY bm25(node_text, 4.0, 3.0, 1.0, 2.0, 1.0, 2.0), rowid";
 
 /// An index over the nodes of one graph.
@@ -309,8 +307,8 @@ pub(super) fn with_identifier_parts(text: &str) -> Cow<'_, str> {
     if more.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(format!("{text}{more}")) }
 }
 
-/// What a question asks for: its words and the parts of its identifiers, each
-/// once. Words that stand everywhere are left out, unless there are no others.
+/// Returns the terms of a query: its words and the parts of its identifiers, each once. Stop words
+/// are left out, unless there are no others.
 #[must_use]
 pub fn terms(question: &str) -> Vec<Term> {
     let mut found: Vec<Term> = Vec::new();
@@ -326,7 +324,7 @@ pub fn terms(question: &str) -> Vec<Term> {
     found
 }
 
-/// Whether a word stands everywhere.
+/// Whether it is a stop word.
 fn is_stop_word(word: &str) -> bool {
     !word.contains(' ') && STOP_WORDS.contains(&format!(" {word} "))
 }
@@ -354,7 +352,7 @@ fn parts(word: &str) -> Vec<&str> {
     if parts.len() < 2 {
         return Vec::new();
     }
-    // A single letter or digit stands in too many names.
+    // A single letter or digit occurs in too many names.
     parts.retain(|part| part.len() > 1);
     parts
 }

@@ -19,7 +19,7 @@ pub(super) struct DecisionContext<'a> {
     pub(super) exists: &'a dyn Fn(&str) -> bool,
     /// Whether a decision says that it supersedes this one.
     pub(super) is_superseded: bool,
-    /// Whether a new entry on the board speaks of it.
+    /// Whether a new blackboard entry mentions it.
     pub(super) is_announced: bool,
 }
 
@@ -127,7 +127,7 @@ fn is_same_commit(one: &str, other: &str) -> bool {
 /// What the archives of a tree account for.
 #[derive(Default)]
 pub(super) struct ArchiveIndex {
-    /// Entries that stand in an archive file of the tree.
+    /// Entries contained in an archive file of the tree.
     ids: HashSet<String>,
     /// Entries that summaries on the board speak of, by type.
     counts: BTreeMap<String, usize>,

@@ -120,7 +120,7 @@ pub struct Difference {
     pub id: Option<String>,
     /// What became of it.
     pub change: DifferenceKind,
-    /// What it said, in short.
+    /// Its content, in short.
     pub summary: String,
 }
 
@@ -152,8 +152,8 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Compares what differs between two trees; `is_in_both` tells which other files
-/// both of them have alike.
+/// Compares what differs between two trees; `is_in_both` returns which other files are identical in
+/// both.
 #[must_use]
 pub fn compare_changed(
     before: RecordTree<'_>,

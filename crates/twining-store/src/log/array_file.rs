@@ -1,10 +1,10 @@
-//! Array files: when a reply is sent, they hold what it acknowledges.
+//! Array files: when a reply is sent, they contain what it acknowledges.
 //!
-//! A short array is replaced as a whole. A long one is changed in place, so that no write
-//! costs more in it: a new element is written over the closing bracket, a changed one over
-//! its old line if it fits there and else at the end, with blanks where it stood. No byte of
-//! another element moves, and a killed writer harms none. Blanks are taken out later, when
-//! nobody waits.
+//! A short array is replaced as a whole. A long one is edited in place, so that the cost of a write
+//! does not grow with its size: a new element overwrites the closing bracket, a changed one
+//! overwrites its old line if it fits and otherwise goes to the end, leaving blanks. No byte of
+//! another element moves, and a killed writer damages none. Blanks are removed later, when nobody
+//! waits.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
@@ -70,13 +70,13 @@ impl ElementEdits {
 /// The way back.
 #[derive(Debug)]
 pub(crate) enum ArrayUndo {
-    /// Bytes that stood there, the newest first to be restored, and the length.
+    /// Overwritten bytes, newest first to be restored, and the length.
     Bytes(Array, Vec<(u64, Vec<u8>)>, u64),
     /// All that it held, if it was there.
     Whole(Array, Option<Vec<u8>>),
 }
 
-/// What is to be done to an array, and how it stands.
+/// An edit to an array, and the array's current state.
 pub(crate) struct ArrayEdit<'e> {
     /// The folder.
     pub layout: &'e Layout,
@@ -86,11 +86,11 @@ pub(crate) struct ArrayEdit<'e> {
     pub edits: &'e ElementEdits,
     /// How we left the file.
     pub last_state: Option<ArrayState>,
-    /// Ids that stand nowhere in it.
+    /// Ids the array does not contain.
     pub new: &'e HashSet<String>,
 }
 
-/// Where elements stand in long arrays, as this process left them.
+/// Positions of elements in long arrays, as this process left them.
 pub(crate) struct ArrayWriter {
     short_bytes: u64,
     offsets: Mutex<[Option<ElementOffsets>; 3]>,
@@ -146,7 +146,7 @@ impl ArrayWriter {
         edit: &ArrayEdit<'_>,
         undo: &mut Vec<ArrayUndo>,
     ) -> Result<Option<EditedArray>, StoreError> {
-        // Looked for one by one, many would take longer than writing all anew.
+        // Looking up many ids one by one would take longer than rewriting everything.
         if edit.edits.lookup_count(edit.new) <= MAX_LOOKUPS
             && let Some(last_state) = &edit.last_state
             && let Some(handle) = open_if_unchanged(edit.layout, edit.array, last_state)?
@@ -203,7 +203,7 @@ pub(crate) struct EditedArray {
     pub from: Option<Fingerprint>,
     /// What it is now.
     pub to: Fingerprint,
-    /// Whether blanks stand where elements were.
+    /// Whether blanks replace removed elements.
     pub has_gaps: bool,
     /// Whether others wrote it, and it is yet to be compared with the records.
     pub is_unchecked: bool,
@@ -319,7 +319,7 @@ fn blanks_for(
     Ok(has_comma.then(|| (line.at - 1, vec![b' '; line.bytes.len() + 1])))
 }
 
-/// Where the element of an id stands.
+/// Finds an element's position by id.
 fn find(
     handle: &FileHandle,
     id: &str,
@@ -370,8 +370,8 @@ fn read_line(handle: &FileHandle, at: u64) -> Result<Vec<u8>, StoreError> {
     }
 }
 
-/// Writes, and tells where the new elements begin. What is at the end goes first: killed
-/// in between, an element stands there twice and not at all never.
+/// Writes, and returns where the new elements begin. The end is written first: if killed in
+/// between, an element is duplicated, never lost.
 fn write(
     handle: &FileHandle,
     size: u64,
@@ -402,7 +402,7 @@ fn write(
     Ok(starts)
 }
 
-/// Writes the array anew: somebody else wrote it last, or it has another layout.
+/// Rewrites the array: another program wrote it last, or its layout differs.
 fn rewrite(
     edit: &ArrayEdit<'_>,
     undo: &mut Vec<ArrayUndo>,

@@ -18,7 +18,7 @@ use crate::log::lock::LockState;
 /// How long git may take to finish what it is doing before we look again later.
 const GIT_WAIT: Duration = Duration::from_millis(250);
 
-/// The blackboard of one project. Whoever writes to it holds the write lock.
+/// The blackboard of one project. Writers hold the write lock.
 pub(crate) struct Board {
     layout: Layout,
     /// The project it is of.
@@ -29,13 +29,13 @@ pub(crate) struct Board {
 /// The file as a writer found it.
 pub(crate) struct BoardFile {
     handle: FileHandle,
-    /// Whether one of us wrote it last; then a torn tail is a killed writer's. Whoever else
-    /// wrote it may still be writing, and nothing may be cut off.
+    /// Whether Twining wrote it last; then a torn tail is a killed writer's. Any other writer may
+    /// still be writing, and nothing may be truncated.
     is_ours: bool,
 }
 
 impl BoardFile {
-    /// Which of these ids stand nowhere in it.
+    /// Returns the ids that it does not contain.
     pub(crate) fn missing<'i>(
         &self,
         ids: impl Iterator<Item = &'i str>,

@@ -1,10 +1,9 @@
-//! Queues that hooks write without a lock: `pending-posts.jsonl` and
-//! `pending-actions.jsonl`. Each line is taken exactly once, whoever drains.
+//! Queues that hooks write without a lock: `pending-posts.jsonl` and `pending-actions.jsonl`. Each
+//! line is taken exactly once, whichever process drains.
 //!
-//! The file is renamed out of the hooks' way first. A hook that had it open may
-//! still write to it, so it is kept a while and looked at again. Lines become
-//! entries through the journal, with the file's name beside them: after a crash
-//! either both are there or neither.
+//! The file is first renamed, so that hooks start a new one. A hook that had it open may still
+//! write to it, so it is kept a while and rechecked. Lines become entries through the journal,
+//! together with the file's name: after a crash either both are there or neither.
 
 use serde_json::json;
 use twining_model::{Time, limits};

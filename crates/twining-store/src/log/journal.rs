@@ -71,7 +71,7 @@ impl Journal {
         Self { local: local.clone(), cursor: Mutex::new(JournalCursor::default()) }
     }
 
-    /// Adds a line, and tells how long the journal was before. The caller holds the write lock.
+    /// Appends a line, and returns the journal's previous length. The caller holds the write lock.
     pub(crate) fn append(&self, line: &JournalLine) -> Result<u64, StoreError> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
@@ -194,7 +194,7 @@ pub enum LogBase {
 
 /// A log that others write too.
 pub trait Log: Send + Sync {
-    /// Adds lines under their keys, all or none, and tells their numbers.
+    /// Appends lines under their keys, all or none, and returns their numbers.
     fn append(&self, base: LogBase, lines: &[NewLine]) -> Result<Vec<u64>, LogError>;
 
     /// Lines after a number, in order, at most so many.

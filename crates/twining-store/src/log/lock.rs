@@ -15,10 +15,10 @@ use crate::log::store_files::{Array, ArrayState};
 /// How long a writer waits before it names the one that is in its way.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A lock file, and the door threads of this process queue at.
+/// A lock file, and the mutex that threads of this process queue on.
 ///
-/// flock belongs to the open file, so two threads sharing one would both get
-/// it; the mutex keeps them apart, the lock keeps the processes apart.
+/// flock belongs to the open file, so two threads sharing one would both get it; the mutex
+/// separates threads, the lock separates processes.
 pub(crate) struct FileLock {
     dir: Dir,
     name: &'static str,
@@ -121,10 +121,9 @@ impl Drop for LockGuard<'_> {
     }
 }
 
-/// Where the holder's process id stands, outside the checksum: it is written
-/// before anything is known.
+/// Offset of the holder's process id, outside the checksum: it is written before anything is known.
 const HOLDER_AT: u64 = 0;
-/// Where a checksum stands, then the record as a line of JSON.
+/// Offset of the checksum, then the record as a line of JSON.
 const STATE_AT: u64 = 8;
 /// More than any record takes.
 const MAX_BYTES: usize = 4096;
@@ -160,7 +159,7 @@ pub(crate) struct LockState {
 }
 
 impl LockState {
-    /// The record of a folder, whoever holds the lock.
+    /// Reads a folder's record, without needing the lock.
     pub(crate) fn of(layout: &Layout) -> Result<Self, StoreError> {
         layout.local.open(WRITE_LOCK)?.map_or_else(|| Ok(Self::default()), |lock| Self::read(&lock))
     }
@@ -198,7 +197,7 @@ impl LockState {
         lock.write_at(&u64::from(pid).to_le_bytes(), HOLDER_AT)
     }
 
-    /// Who holds the lock, if it said so.
+    /// Returns the lock holder's process id, if recorded.
     pub(crate) fn holder(lock: &FileHandle) -> Option<u32> {
         let mut bytes = [0; 8];
         let n = lock.read_at(&mut bytes, HOLDER_AT).ok()?;

@@ -1,5 +1,4 @@
-//! The files as the index reads them: each with a fingerprint that tells
-//! whether it changed.
+//! The files as the index reads them: each with a fingerprint that shows whether it changed.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -40,7 +39,7 @@ pub struct ArrayState {
     pub to: Fingerprint,
     /// It holds every journal line up to this one.
     pub through: u64,
-    /// Whether blanks stand where elements were.
+    /// Whether blanks replace removed elements.
     #[serde(rename = "is_loose")]
     pub has_gaps: bool,
     /// Whether it holds what others wrote and nobody has compared with the records since.
@@ -89,7 +88,7 @@ pub struct StoreFiles {
     watch: DecisionWatcher,
 }
 
-/// What stands in `decisions/`.
+/// The contents of `decisions/`.
 #[derive(Clone, Debug, Default)]
 pub struct DecisionListing {
     /// Every decision file and its state, in the order of their ids.
@@ -123,7 +122,7 @@ impl StoreFiles {
         self.layout.top.print(BOARD)
     }
 
-    /// What stands in `decisions/`.
+    /// Lists `decisions/`.
     pub fn list_decisions(&self) -> Result<DecisionListing, StoreError> {
         let mut names = DecisionListing::default();
         for name in self.layout.decisions.list()? {

@@ -22,8 +22,8 @@ pub fn merge_lines(versions: &Versions<'_>) -> Merged {
     let (one, other) = versions.ordered();
     let [base, one, other] = [versions.base, one, other].map(lines_of);
     let sets = [&base, &one, &other].map(|lines| lines.iter().copied().collect::<HashSet<_>>());
-    // A line that stood there before is gone if one side took it away: its record
-    // was archived, or its text was mended, and then the mended line is new.
+    // A line from the base is dropped if one side removed it: its record was archived, or its text
+    // was corrected, and then the corrected line is new.
     let is_in_both = |line: &&[u8]| sets[1].contains(line) && sets[2].contains(line);
     let mut seen = HashSet::new();
     let old = base
@@ -43,7 +43,7 @@ pub fn merge_lines(versions: &Versions<'_>) -> Merged {
 
     let mut ids: BTreeMap<String, usize> = BTreeMap::new();
     let known: HashSet<&str> = fresh.iter().filter_map(|line| line.id.as_deref()).collect();
-    // Only ids that a new line has can stand twice now and once before.
+    // Only ids of a new line can occur twice now and once before.
     let known_ids = old
         .iter()
         .filter_map(|line| MergeLine::read(line).id)
@@ -82,7 +82,7 @@ impl<'t> MergeLine<'t> {
         let at = record.as_ref().and_then(|record| {
             Time::read(&record.timestamp).or_else(|| Id::read(&record.id).map(|id| id.time()))
         });
-        // What cannot be read comes last, where a torn line would stand.
+        // Unreadable lines come last, where a torn line would be.
         Self { at: at.map_or(i64::MAX, Time::as_ms), id: record.map(|record| record.id), text }
     }
 }
@@ -170,8 +170,8 @@ pub fn one_decision(bytes: &[u8]) -> Cow<'_, [u8]> {
     resolve_conflict(bytes, &DECISION).map_or(Cow::Borrowed(bytes), Cow::Owned)
 }
 
-/// A file as one; none where conflicts of several merges stand in it, or where people
-/// must settle it.
+/// Resolves a file's conflict; `None` if it contains conflicts of several merges, or people must
+/// resolve it.
 #[must_use]
 pub fn resolve_conflict(text: &[u8], joining: &MergeFunctions) -> Option<Vec<u8>> {
     if !has_markers(text) {
@@ -181,9 +181,9 @@ pub fn resolve_conflict(text: &[u8], joining: &MergeFunctions) -> Option<Vec<u8>
     (joining.join)(&Versions { base: &base, ours: &ours, theirs: &theirs })
 }
 
-/// The ancestor (empty unless git was told to show it), our side and theirs of a file in
-/// which git left one merge, whether or not they can be made one. None where conflicts
-/// of several merges stand in it, or a side is no such file.
+/// Returns the ancestor (empty unless git is configured to show it), our side and theirs of a file
+/// in which git left one merge, whether or not they can be merged. `None` if it contains conflicts
+/// of several merges, or a side is not valid.
 #[must_use]
 pub fn sides(text: &[u8], joining: &MergeFunctions) -> Option<[Vec<u8>; 3]> {
     let [mut base, mut ours, mut theirs] = [const { Vec::new() }; 3];
@@ -267,7 +267,7 @@ pub struct Merged {
     pub contested: Vec<String>,
 }
 
-/// Why nothing was merged; ours stands as it is, and people settle it.
+/// Why nothing was merged; ours is unchanged, and people resolve it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileMergeError {
     /// A side cannot be read.

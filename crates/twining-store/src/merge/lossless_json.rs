@@ -121,7 +121,7 @@ pub fn has_unique_keys(text: &[u8]) -> bool {
     node.is_ok() && !has_duplicate
 }
 
-/// Reads a value, and tells if a key stands twice in it.
+/// Reads a value, and reports whether it contains a duplicate key.
 fn read(raw: &str, depth: usize, has_duplicate: &mut bool) -> JsonNode {
     let raw = raw.trim();
     let inside = depth.checked_sub(1);
@@ -155,7 +155,7 @@ fn read(raw: &str, depth: usize, has_duplicate: &mut bool) -> JsonNode {
     }
 }
 
-/// Members in order, as they stand.
+/// Members in their original order.
 struct JsonMembers<'t>(Vec<(String, &'t RawValue)>);
 
 impl<'de: 't, 't> Deserialize<'de> for JsonMembers<'t> {

@@ -13,22 +13,22 @@ use super::lossless_json::JsonNode;
 
 /// The member in which a record keeps the words that lost.
 pub const CLASHES: &str = "merge_clashes";
-/// What tells the elements of a list apart, the first that an element has.
+/// Fields that identify list elements; the first that an element has counts.
 const NAMES: [&str; 7] = ["id", "agent_id", "hash", "option", "name", "title", "category"];
 /// Times of which the later counts.
 const LATER: [&str; 5] = ["updated_at", "last_active", "linked_at", "acknowledged_at", "last_seen"];
 /// Times of which the earlier counts.
 const EARLIER: [&str; 3] = ["created_at", "registered_at", "timestamp"];
 
-/// What tells who wrote a record.
+/// Fields that identify a record's writer.
 const WRITER: [&str; 2] = ["agent_id", "origin"];
 
 /// A member on which both sides had their own word.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FieldConflict {
-    /// Where it stands, from the record down.
+    /// Its path within the record.
     pub field: String,
-    /// The word that stands now.
+    /// The value that was kept.
     pub kept: JsonNode,
     /// The other one.
     pub other: JsonNode,
@@ -41,7 +41,7 @@ pub(super) type MergeRule<'r> =
 /// A merge of one record at work.
 pub struct RecordMerge<'r> {
     rule: &'r MergeRule<'r>,
-    /// Whose word counts where nothing else tells.
+    /// Which side wins where nothing else decides.
     later: Ordering,
     /// Where both had their own word.
     clashes: Vec<FieldConflict>,
@@ -79,8 +79,8 @@ impl<'r> RecordMerge<'r> {
         Self::merge_in_order(base, one, other, rule, compare(one, other))
     }
 
-    /// Joins two elements of one file that have one id. Where their times do not
-    /// tell, the one further down is the later.
+    /// Merges two elements of one file with the same id. If their times do not decide, the one
+    /// further down is the later.
     #[must_use]
     pub fn merge_duplicates(upper: &JsonNode, lower: &JsonNode) -> JsonNode {
         let later =
@@ -139,7 +139,7 @@ impl<'r> RecordMerge<'r> {
             return by_rule;
         }
         match (one, other) {
-            // Who wrote it is whoever wrote last, whole: half of one and half of the other is nobody.
+            // The last writer counts, as a whole: half of one and half of the other is nobody.
             _ if names.last().is_some_and(|name| WRITER.contains(name)) => {
                 self.by_time(one, other).0.clone()
             }
@@ -203,8 +203,8 @@ impl<'r> RecordMerge<'r> {
         JsonNode::Object(merged)
     }
 
-    /// Lists are sets in order: what stood there before keeps its place, what is
-    /// new follows in an order of its own.
+    /// Merges lists as ordered sets: existing elements keep their place, new ones follow in an
+    /// order of their own.
     fn arrays(
         &mut self,
         path: &mut Vec<String>,
@@ -220,7 +220,7 @@ impl<'r> RecordMerge<'r> {
             let mut named: BTreeMap<String, &JsonNode> = BTreeMap::new();
             for element in elements {
                 match named.get(&name_of(element)) {
-                    // Two of one name in one list are told apart by all they say.
+                    // Two of one name in one list are distinguished by their full content.
                     Some(namesake) if *namesake != element => {
                         named.insert(element.to_compact(), element)
                     }
@@ -281,7 +281,7 @@ fn merge_known_field(path: &[&str], one: &JsonNode, other: &JsonNode) -> Option<
     match field {
         // Never silently back to active.
         "status" => pick(status(one)? >= status(other)?),
-        // No more certain that a person said so than the less certain side.
+        // No more certain of a person's authority than the less certain side.
         "override_authority" => pick(one.as_text()? == "claimed"),
         _ => None,
     }

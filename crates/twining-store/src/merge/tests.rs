@@ -298,7 +298,7 @@ fn as_lines(records: &Records) -> String {
         .collect()
 }
 
-/// Every word that a side said and that was not there before.
+/// Returns every value that a side added to the base.
 fn new_words(base: &Records, side: &Records) -> BTreeSet<(u8, u8, u8)> {
     let words = |records: &Records| -> BTreeSet<(u8, u8, u8)> {
         records

@@ -23,17 +23,16 @@ pub(super) const ARRAYS: [Array; 3] = [Array::Entities, Array::Relations, Array:
 /// A journal over this size is shortened even if that costs a flush.
 const JOURNAL_BYTES: u64 = 1024 * 1024;
 
-/// Arrays over this size are written anew when nobody has written to them for a moment.
+/// Arrays over this size are rewritten when nobody has written to them for a moment.
 const LARGE: u64 = 256 * 1024;
 const QUIET_MS: i64 = 1000;
 
-/// When to write large arrays anew.
+/// When to rewrite large arrays.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum RewriteTiming {
     /// At once.
     Now,
-    /// When nobody has written for a moment: whoever writes meanwhile waits for
-    /// parts of their flush.
+    /// When nobody has written for a moment: a concurrent writer waits for parts of the flush.
     Quiet,
 }
 
@@ -77,8 +76,8 @@ fn is_busy(store: &OpenStore, array: Array, now: Time) -> Result<bool, StoreErro
     Ok(written.is_some_and(|print| now.as_ms() - print.mtime_ns / 1_000_000 < QUIET_MS))
 }
 
-/// Writes an array anew that holds all lines that were carried out; whether it does. One that
-/// is damaged stays as it is, and the journal keeps what belongs in it.
+/// Rewrites an array so that it contains all applied lines; returns whether it does. A damaged one
+/// is left unchanged, and the journal keeps its lines.
 fn rewrite_array(
     store: &OpenStore,
     state: &LockState,

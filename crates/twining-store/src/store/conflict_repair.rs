@@ -1,9 +1,8 @@
-//! Putting right what git leaves where no driver is installed: both sides of a
-//! merge between markers, in the board, in an array, in a decision, in the feature
-//! list or in the graph.
+//! Repairs what git leaves where no merge driver is installed: both sides of a merge between
+//! markers, in the board, in an array, in a decision, in the feature list or in the graph.
 //!
-//! Readers make sense of such files at once. Here they are written anew, off
-//! everybody's way, so that other programs and the next commit find them whole.
+//! Readers handle such files at once. Here they are rewritten in the background, so that other
+//! programs and the next commit find them intact.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -32,8 +31,8 @@ use crate::merge::{
 /// The most of a board that is rewritten in memory.
 const BOARD_BYTES: usize = 1024 * 1024 * 1024;
 
-/// Writes the files anew that the index found in this state. Does nothing while
-/// git or another writer is at work; the next call looks again.
+/// Rewrites the files that the index found in this state. Does nothing while git or another writer
+/// is active; the next call checks again.
 pub(super) fn repair_after_git(store: &OpenStore, now: Time) -> Result<(), StoreError> {
     let files = store.with_view::<Vec<String>, StoreError>(now, |view| {
         // What nobody can make out from a decision's text alone may still be made out with git's help.
@@ -106,7 +105,7 @@ pub(crate) fn merge_sides(
 impl Store {
     /// From now on feature lists and graphs are put right too.
     pub fn set_mergers(&self, mergers: FileMergers) {
-        // Whoever was first knows as much.
+        // The first caller's are the same.
         let _ = self.mergers.set(mergers);
     }
 
@@ -154,7 +153,7 @@ impl Store {
     }
 }
 
-/// Writes an array anew in which both sides stand, each element once.
+/// Rewrites an array that contains both sides, each element once.
 fn repair_array(layout: &Layout, dir: &Dir, name: &str) -> Result<(), StoreError> {
     let Some(bytes) = dir.read(name, ARRAY_BYTES)?.filter(|bytes| has_markers(bytes)) else {
         return Ok(());

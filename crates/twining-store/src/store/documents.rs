@@ -21,7 +21,7 @@ use crate::merge::has_markers;
 #[derive(Clone, Copy, Debug)]
 pub struct Documents<'s>(pub(super) &'s Store);
 
-/// Bytes of the board that are read when it is read for the first time, or anew.
+/// Bytes of the board that are read on the first read or a reread.
 const FIRST: u64 = 128 * 1024;
 
 /// How far one has read.
@@ -40,8 +40,8 @@ impl Store {
 }
 
 impl Documents<'_> {
-    /// The project's policy. What is wrong elsewhere in the folder is told by whoever needs
-    /// it; rules hold all the same.
+    /// Reads the project's policy. Errors elsewhere in the folder are reported where they matter;
+    /// rules apply regardless.
     pub fn policy(&self) -> Result<TextFile, StoreError> {
         let top =
             Dir::project(&self.0.location().project, self.0.probe.clone())?.open_dir(FOLDER)?;
@@ -77,7 +77,7 @@ pub fn policy_path() -> String {
     format!("{FOLDER}/{POLICY}")
 }
 
-/// Reads a text. A file that cannot be used is no reason to stop: the reason is told.
+/// Reads a text. An unusable file is not an error: the reason is returned.
 pub(super) fn read_text(dir: &Dir, name: &str, max_bytes: usize) -> Result<TextFile, StoreError> {
     match dir.read(name, max_bytes) {
         Ok(Some(bytes)) => Ok(String::from_utf8(bytes)
@@ -161,7 +161,7 @@ impl Documents<'_> {
     }
 }
 
-/// The path of the claims, for whoever enforces them.
+/// The path of the claims, for code enforcing them.
 #[must_use]
 pub fn claims_path() -> String {
     format!("{FOLDER}/{LOCAL}/{CLAIMS}")
@@ -286,7 +286,7 @@ pub struct KnowledgeFile {
 }
 
 impl KnowledgeFile {
-    /// What tells its content from any other.
+    /// Returns a digest of its content.
     #[must_use]
     pub fn digest(&self) -> u128 {
         xxh3_128(self.bytes.as_deref().unwrap_or_default())
@@ -303,8 +303,8 @@ pub struct BindingFingerprint {
 }
 
 impl Documents<'_> {
-    /// What tells whether decisions or knowledge may have changed, without looking
-    /// into them: the folder's own state, and the file's. None where there are none.
+    /// Returns a fingerprint that shows whether decisions or knowledge may have changed, without
+    /// reading them: the folder's state and the file's. `None` where neither exists.
     pub fn binding_state(&self) -> Result<Option<BindingFingerprint>, StoreError> {
         let Some(store) = self.0.open_for_reading()? else { return Ok(None) };
         let decisions =

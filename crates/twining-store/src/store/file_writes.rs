@@ -195,8 +195,8 @@ impl OpenStore {
                 .is_some_and(|id| handoffs.iter().any(|handoff| handoff.id.as_str() == id))
         };
         let others = known.lines().filter(|line| !line.trim().is_empty() && !is_changed(line));
-        // One that was taken in the same change stands in it twice, and the last line counts. In
-        // the order of the change: taken in at once or one by one, the list ends the same.
+        // A handoff acknowledged in the same change occurs in it twice, and the last line counts.
+        // Keeps the order of the change: applied together or one by one, the list is the same.
         let is_last = |(at, handoff): &(usize, &HandoffFile)| {
             handoffs[at + 1..].iter().all(|later| later.id != handoff.id)
         };
@@ -245,9 +245,9 @@ fn document_path(path: &str) -> Result<(Vec<&str>, &str, usize), StoreError> {
 /// The most of a board that is rewritten in memory; beyond it something is wrong.
 const BOARD_BYTES: usize = 4 * 1024 * 1024 * 1024;
 
-/// Puts the chosen entries into the archive, and tells what the board is without them; none
-/// if it has none of them. A crash before it is written leaves them in both places, and doing
-/// it again puts nothing there twice. The caller holds the write lock.
+/// Moves the chosen entries into the archive, and returns the board without them; `None` if it
+/// contains none of them. A crash before the board is written leaves them in both places, and a
+/// retry adds no duplicates. The caller holds the write lock.
 pub(super) fn move_out(
     layout: &Layout,
     ids: &[String],

@@ -17,7 +17,7 @@ use crate::log::journal::{Log, LogBase, LogLine, NewLine};
 
 /// Lines that are asked for at once.
 const BATCH: usize = 1024;
-/// How often a plan is made anew because others were quicker.
+/// How often a plan is retried because others were quicker.
 const TRIES: usize = 16;
 
 /// What the folder has of its log.
@@ -27,7 +27,7 @@ pub struct LogFollower<'s>(&'s Store);
 impl Store {
     /// From now on the folder follows this log, and what is written goes there first.
     pub fn use_log(&self, log: Arc<dyn Log>) {
-        // Whoever was first stays.
+        // The first log stays.
         let _ = self.log.set(log);
     }
 
@@ -55,7 +55,7 @@ impl Store {
         let mut writer = StoreWriter::recovered(&store, guard, now)?;
         let followed = writer.state.followed_seq;
         let lines: Vec<&LogLine> = lines.iter().filter(|line| line.seq > followed).collect();
-        // What leaves the board must be on it: such a line begins anew.
+        // Archived entries must be on the board: such a line starts a batch.
         for batch in lines.chunk_by(|_, next| next.change.archived.is_empty()) {
             let Some(last) = batch.last() else { continue };
             let followed = writer.state.followed_seq;
@@ -101,8 +101,8 @@ impl Store {
         store.with_view(now, |view| planned(view, change))
     }
 
-    /// Writes through the log: plans without the lock, asks the log, and follows it, our
-    /// own line included. Where others were quicker, the plan is made anew.
+    /// Writes through the log: plans without the lock, appends to the log, and follows it, our own
+    /// line included. If others were quicker, it plans again.
     pub(super) fn commit_to_log<T, E: From<StoreError>>(
         &self,
         log: &dyn Log,
@@ -160,7 +160,7 @@ impl LogFollower<'_> {
     }
 }
 
-/// What everybody is told, and what stays in this working tree and on this machine.
+/// Splits a change into its shared part and that of this working tree and machine.
 fn split(change: Change) -> (Change, Change) {
     let Change { documents, runs, claims, presence, .. } = change.clone();
     let local = Change { documents, runs, claims, presence, ..Change::default() };

@@ -1,5 +1,5 @@
-//! The housekeeper: a thread that does, soon after a write, what no write waits
-//! for; and goes on looking for ten seconds in case git takes something away.
+//! The housekeeper: a thread that does, soon after a write, the work no write waits for; then keeps
+//! checking for ten seconds in case git removes something.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -84,7 +84,7 @@ impl Housekeeper {
     pub fn start(store: Arc<Store>) -> Self {
         store.is_long_lived.store(true, Ordering::Release);
         let inside = Arc::clone(&store);
-        // Without a thread, the work is done when the keeper is dropped.
+        // Without a thread, the work is done when the housekeeper is dropped.
         let thread = std::thread::Builder::new()
             .name("keeper".to_owned())
             .spawn(move || run_loop(&inside))

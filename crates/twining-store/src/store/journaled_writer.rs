@@ -26,7 +26,7 @@ use crate::log::lock::LockGuard;
 use crate::log::lock::LockState;
 use crate::merge::one_decision;
 
-/// A change, and the ids in it that stand in no array yet.
+/// A change, and its ids that no array contains yet.
 pub(crate) struct PlannedChange {
     pub change: Change,
     pub new: HashSet<String>,
@@ -67,7 +67,7 @@ enum ApplyPass {
 pub(crate) struct StoreWriter<'r> {
     pub store: &'r OpenStore,
     guard: LockGuard<'r>,
-    /// The record as it stands in the lock file.
+    /// The record as written in the lock file.
     written: LockState,
     pub state: LockState,
     board: BoardFile,
@@ -109,7 +109,7 @@ impl<'r> StoreWriter<'r> {
         {
             return Ok(());
         }
-        // Whoever holds the lock has done this, or is about to.
+        // The lock holder has done this, or is about to.
         store.lock_briefly()?.map_or(Ok(()), |guard| Self::recovered(store, guard, now).map(drop))
     }
 
@@ -224,14 +224,14 @@ impl<'r> StoreWriter<'r> {
                 StoreError::Unfinished(Box::new(error))
             });
         }
-        // A queue file that could not be marked keeps the line open, so that
-        // whoever comes next marks it before taking anything from it.
+        // A queue file that could not be marked keeps the line open, so that the next process marks
+        // it before taking anything from it.
         drop(self.close(&line));
         Ok(())
     }
 
-    /// Makes all that would be written. A change that is in the journal must not be refused
-    /// for what it says: whoever completes it after a crash would fail for ever.
+    /// Builds everything that would be written. A change in the journal must not be rejected for
+    /// its content: completing it after a crash would fail forever.
     fn check(&self, change: &Change) -> Result<(), StoreError> {
         lines_of(&change.entries)?;
         traces::lines_of(&change.traces)?;
@@ -525,8 +525,8 @@ fn write_with_undo(
     write.apply_to(store, false)
 }
 
-/// Texts by which the parts of a change can be told in a commit: ids for what is
-/// written once, whole elements for what may change.
+/// Returns texts that identify the parts of a change in a commit: ids for what is written once,
+/// whole elements for what may change.
 fn identifying_texts(change: &Change) -> Vec<String> {
     let entries = change.entries.iter().map(|entry| entry.id.clone());
     let decisions = change.decisions.iter().map(|decision| decision.id.to_string());
@@ -537,7 +537,7 @@ fn identifying_texts(change: &Change) -> Vec<String> {
     entries.chain(decisions).chain(amendments).chain(entities).chain(relations).collect()
 }
 
-/// The moment of the last change it records, which stands nowhere else.
+/// Returns the time of the last change it records, which is unique.
 fn identifying_text(amendment: &Amendment) -> Option<String> {
     let last = |list: &str, field: &str| {
         amendment.set.get(list)?.as_array()?.last()?.get(field)?.as_str().map(str::to_owned)

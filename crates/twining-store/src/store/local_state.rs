@@ -44,7 +44,7 @@ const LATEST_BYTES: u64 = 256 * 1024;
 const METRICS: RotatingFile =
     RotatingFile { name: "metrics.jsonl", previous: "metrics-1.jsonl", max_bytes: 2 * 1024 * 1024 };
 
-/// What tells some content from any other, in words.
+/// Returns a digest of the content, as text.
 #[must_use]
 pub fn digest(bytes: &[u8]) -> String {
     format!("{:x}-{:032x}", bytes.len(), xxh3_128(bytes))
@@ -74,7 +74,7 @@ impl LocalState<'_> {
         serde_json::from_slice(&self.note(name).ok().flatten()?).ok()
     }
 
-    /// Leaves a record as a note, and tells whether that went well.
+    /// Writes a record as a note, and returns whether that succeeded.
     pub fn write_json(&self, name: &str, record: &impl Serialize) -> bool {
         serde_json::to_vec(record).is_ok_and(|bytes| self.write_note(name, &bytes).is_ok())
     }
@@ -121,7 +121,7 @@ impl LocalState<'_> {
         Ok(true)
     }
 
-    /// What tells this folder from every copy of it; none where there is none.
+    /// Identifies this folder among its copies; `None` if there is no folder.
     pub fn identity(&self) -> Result<Option<String>, StoreError> {
         self.0.open_for_reading()?.map(|store| store.layout.local.identity()).transpose()
     }
@@ -274,7 +274,7 @@ impl Store {
 }
 
 impl HookQueues<'_> {
-    /// Takes what hooks queued to be posted; each line once, whoever asks.
+    /// Takes the posts that hooks queued; each line once, whichever process drains.
     pub fn drain_posts(
         &self,
         make: &mut dyn FnMut(&str) -> Result<Entry, String>,
@@ -319,7 +319,7 @@ impl HookQueues<'_> {
         Ok(count)
     }
 
-    /// Queues something to be done, as hooks do: no lock, and whoever comes next does it.
+    /// Queues an action, as hooks do: without a lock, for the next process to carry out.
     pub fn queue_action(&self, line: &str) -> Result<(), StoreError> {
         self.0
             .open_for_reading()?
@@ -331,7 +331,7 @@ impl HookQueues<'_> {
         self.0.open_for_reading()?.map_or(Ok(0), |store| hook_queue::rejected(&store.layout))
     }
 
-    /// The room, if there may be something in this queue.
+    /// Returns the store if this queue may contain lines.
     fn store_with_queue(&self, queue: Queue) -> Result<Option<Arc<OpenStore>>, StoreError> {
         let Some(store) = self.0.open_for_reading()? else { return Ok(None) };
         let fresh = hook_queue::has_new_lines(&store.layout, queue)?;

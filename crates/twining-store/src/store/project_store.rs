@@ -53,13 +53,13 @@ pub struct Store {
     pub(super) probe: Option<Arc<dyn Probe>>,
     store: RwLock<Option<Arc<OpenStore>>>,
     config: Mutex<Option<(Option<Fingerprint>, Config)>>,
-    /// What tells a housekeeper that there is something to do.
+    /// Signals the housekeeper that work is pending.
     pub(super) work: PendingWork,
     /// For each queue: whether something that was taken may still grow.
     pub(super) drained: [AtomicBool; 2],
     /// Whether this process lives longer than a call or two.
     pub(super) is_long_lived: Arc<AtomicBool>,
-    /// Until when whoever asks waits for an answer, if not for long.
+    /// Deadline for the caller's wait for an answer, if short.
     deadline: Arc<OnceLock<Instant>>,
     /// What makes one of two sides, where that takes more than this crate knows.
     pub(crate) mergers: OnceLock<FileMergers>,
@@ -123,7 +123,7 @@ impl Store {
         &self.location
     }
 
-    /// Whether the volume tells `A` from `a`.
+    /// Whether the volume distinguishes `A` from `a`.
     #[must_use]
     pub fn folding(&self) -> CaseFolding {
         self.open_for_reading()
@@ -258,10 +258,9 @@ impl Store {
         store.with_view(now, read)
     }
 
-    /// The same for a process that has milliseconds: the decision files are not all
-    /// looked at, if that was done and their folder has not changed since; those that
-    /// the answer tells are. One that was changed in place and is not told may count
-    /// as it was.
+    /// The same for a process that has milliseconds: skips checking all decision files if that was
+    /// done and their folder has not changed since; checks those that the answer cites. An uncited
+    /// one that was edited in place may appear in its old state.
     pub fn view_without_scan<T, E: From<StoreError>>(
         &self,
         read: impl Fn(&View<'_>) -> Result<T, E>,
@@ -298,7 +297,7 @@ impl Store {
         Ok(self.open_for_reading()?.is_some())
     }
 
-    /// Builds the index anew from the files, and tells what it holds.
+    /// Rebuilds the index from the files, and returns its record counts.
     pub fn rebuild(&self) -> Result<RecordCounts, StoreError> {
         if let Some(store) = self.open_for_reading()? {
             store.rebuild_index()?;
@@ -422,8 +421,8 @@ impl Store {
         Ok(store)
     }
 
-    /// The room we are in, unless its folders were replaced: git removes a
-    /// directory whose last file goes, and makes a new one later.
+    /// Returns the open store, unless its folders were replaced: git removes a directory with its
+    /// last file, and creates a new one later.
     fn current(&self) -> Option<Arc<OpenStore>> {
         let store = self.store.read().unwrap_or_else(PoisonError::into_inner).clone()?;
         store.is_current().then_some(store)
@@ -485,8 +484,8 @@ const TURN_MS: i64 = 400;
 const BUSY_WAL_BYTES: u64 = 64 * 1024 * 1024;
 /// How much of a log is read within a fraction of a millisecond.
 pub const SHORT_WAL_BYTES: u64 = 256 * 1024;
-/// How much of a log is read within a millisecond: more was left by a process that
-/// was killed, and whoever finds it empties it, even if it only reads.
+/// Size of a log that is read within a millisecond: more was left by a killed process, and the
+/// process that finds it empties it, even if it only reads.
 pub const LONG_WAL_BYTES: u64 = 8 * 1024 * 1024;
 /// A journal of this size is shortened, whatever it takes.
 const LONG_JOURNAL_BYTES: u64 = 1024 * 1024;

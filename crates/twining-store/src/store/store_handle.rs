@@ -23,7 +23,7 @@ const BRIEF_WAIT: Duration = Duration::from_millis(50);
 /// How long a call waits for another process that is building the index.
 const INDEX_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The open folder and everything that stands in it.
+/// The open folder and all its contents.
 pub(crate) struct OpenStore {
     /// The project's folder.
     pub(crate) project: Dir,
@@ -36,7 +36,7 @@ pub(crate) struct OpenStore {
     pub(crate) files: StoreFiles,
     pub(crate) arrays: ArrayWriter,
     pub(crate) index: IndexPool,
-    /// Until when whoever asks waits, if not for long.
+    /// Deadline for the caller's wait, if short.
     pub(crate) deadline: Arc<OnceLock<Instant>>,
     pub(crate) vectors: VectorFile,
 }
@@ -50,8 +50,8 @@ impl OpenStore {
                 || [local, decisions, graph].iter().all(|dir| dir.is_still_at_path()))
     }
 
-    /// The write lock, for something that can wait until the next call: whoever
-    /// only reads must not stand behind a writer that hangs.
+    /// Acquires the write lock for work that can wait until the next call: a reader must not wait
+    /// for a hung writer.
     pub(crate) fn lock_briefly(&self) -> Result<Option<LockGuard<'_>>, StoreError> {
         self.lock.acquire_timeout(BRIEF_WAIT)
     }
@@ -98,9 +98,8 @@ impl OpenStore {
         }
     }
 
-    /// Whether the index may be asked as it is, as far as can be told without a
-    /// look at every decision file. A process that stays knows what changed, and
-    /// catches up instead.
+    /// Whether the index can be queried as is, as far as is known without checking every decision
+    /// file. A long-lived process knows what changed, and catches up instead.
     pub(crate) fn is_unchanged_since_scan(&self) -> Result<bool, StoreError> {
         if self.index.is_open() {
             return Ok(false);
@@ -125,7 +124,7 @@ impl OpenStore {
         read(&index.view(now, self.files.folding)?)
     }
 
-    /// Builds the index anew from the files.
+    /// Rebuilds the index from the files.
     pub(crate) fn rebuild_index(&self) -> Result<(), StoreError> {
         let mut pooled = self.index.take();
         let _exclusive = self.index.exclusive();
@@ -151,8 +150,8 @@ const RECEIPT: &str = "receipt";
 /// Bytes of a receipt; it holds pieces of settings files, never whole projects.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
-/// The lines that a file of the folder lacks, of those that git must be told; none
-/// for settings, of which every one may be left out.
+/// Returns the required git lines that a file of the folder lacks; none for settings, which are all
+/// optional.
 #[must_use]
 pub fn missing_lines(name: &str, text: &str) -> Vec<&'static str> {
     let known = DEFAULT_FILES
@@ -191,7 +190,7 @@ impl Installation<'_> {
         Ok(())
     }
 
-    /// Adds the lines that what git is told of the folder lacks, below what stands there.
+    /// Appends the lines that the folder's git files lack, after their existing content.
     pub fn complete(&self) -> Result<(), StoreError> {
         self.prepare()?;
         let store = self.0.open_for_writing()?;
@@ -218,7 +217,7 @@ impl Installation<'_> {
         let Some(store) = self.0.open_for_reading()? else { return Ok(None) };
         let local = &store.layout.local;
         let stored = local.read(RECEIPT, MAX_BYTES)?;
-        // One that came with a clone would tell us what to write over people's settings.
+        // A receipt from a clone could control what we write over users' settings.
         let seal = local.identity()?;
         Ok(stored.and_then(|bytes| {
             bytes.strip_prefix(seal.as_bytes())?.strip_prefix(b"\n").map(<[u8]>::to_vec)

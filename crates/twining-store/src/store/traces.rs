@@ -75,7 +75,7 @@ impl Traces<'_> {
         }
         // What git writes now, it may write over us.
         let guard = if store.board.git_is_busy() { None } else { store.lock.try_acquire()? };
-        // Where git wrote the file anew, whoever can wait looks first what it lacks.
+        // If git rewrote the file, a process that can wait checks what it lacks.
         if guard.is_none() || !is_unchanged(&store.layout)? {
             spool(&store.layout, &lines)?;
             return Ok(AppendOutcome::Spooled);
@@ -141,7 +141,7 @@ impl Store {
         Traces(self)
     }
 
-    /// The room, if what hooks leave may be written there.
+    /// Returns the store if hooks may write to it.
     pub(crate) fn open_for_hooks(&self) -> Result<Option<Arc<OpenStore>>, StoreError> {
         match self.open_for_reading()? {
             Some(store) if store.layout.scratch_dir.is_none() => self.open_for_writing().map(Some),
@@ -150,8 +150,8 @@ impl Store {
     }
 }
 
-/// The folder for what only this machine knows. Its name tells which `local/` it
-/// was made in: one that came with a clone is never opened.
+/// Opens the folder for machine-local data. Its name identifies the `local/` it was made in: one
+/// that came with a clone is never opened.
 pub(crate) fn machine_dir(layout: &Layout) -> Result<Dir, StoreError> {
     layout.local.make_dir(&format!("own-{:016x}", xxh3_64(layout.local.identity()?.as_bytes())))
 }
@@ -218,7 +218,7 @@ fn spool(layout: &Layout, lines: &[u8]) -> Result<(), StoreError> {
     }
     let name = format!("{WAITING}{:032x}", random_bits()?);
     match layout.replace(&dir, &name, lines, false) {
-        // Whoever drained last took the empty folder away.
+        // The last drain removed the empty folder.
         Err(StoreError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
             layout.replace(&machine_dir(layout)?.make_dir(SPOOL)?, &name, lines, false)
         }
@@ -285,7 +285,8 @@ fn each_line(
 ) -> Result<(), StoreError> {
     let mut lines = LineReader::from(handle, 0, handle.fingerprint()?.size);
     while let Some(line) = lines.next()? {
-        // A last line that only lacks its newline counts; a torn one is no JSON and is left out by whoever reads it.
+        // A last line that only lacks its newline counts; a torn one is not JSON and readers skip
+        // it.
         let text = line.text.map_or(&[][..], |text| lines.bytes(text).trim_ascii_end());
         if !text.is_empty() && !see(text, line.pos) {
             break;

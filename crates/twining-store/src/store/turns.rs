@@ -1,7 +1,7 @@
 //! Turns on disk: `turns/<feature>/<task>/T<n>.json`.
 //!
-//! A plan sees the shelf under the write lock: whoever amends a turn amends what is
-//! there, and whoever makes room counts what everybody wrote. No index, nothing to rebuild.
+//! A plan sees the stored turns under the write lock: an amendment applies to the current turn, and
+//! pruning counts all writers' turns. No index, nothing to rebuild.
 
 use twining_model::turn::number_of;
 use twining_model::{TurnFile, TurnKey, limits};
@@ -23,7 +23,7 @@ pub struct TurnLocation {
 }
 
 impl TurnLocation {
-    /// Where this turn stands, or would.
+    /// Returns this turn's location, existing or not.
     #[must_use]
     pub fn of(key: &TurnKey) -> Self {
         Self { feature: key.feature.folder(), task: key.task.folder(), number: key.number }
@@ -46,7 +46,7 @@ impl TurnLocation {
     }
 }
 
-/// What is on the shelf, by name.
+/// The stored turns, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TurnListing {
     /// Every turn file, sorted by feature, task and number.
@@ -89,8 +89,8 @@ impl TurnFiles {
         self.bytes(location, limits::RECORD_BYTES)
     }
 
-    /// Keeps a copy of a turn that cannot be read and is about to be replaced, and
-    /// tells where, inside `.twining`. The same bytes are kept once.
+    /// Backs up an unreadable turn that is about to be replaced, and returns the path inside
+    /// `.twining`. Identical bytes are kept once.
     pub fn back_up(&self, location: &TurnLocation) -> Result<Option<String>, StoreError> {
         let Some(layout) = &self.layout else { return Ok(None) };
         // One that is larger than any copy we would make is not replaced either.

@@ -25,7 +25,7 @@ use crate::rounds;
 
 /// What is listed, as the suite wants to find it.
 const LISTED: &str = include_str!("listed.json");
-/// Between two steps of a tool that tells of them.
+/// Pause between steps of a tool that reports progress.
 const PAUSE: Duration = Duration::from_millis(50);
 
 #[derive(Deserialize)]

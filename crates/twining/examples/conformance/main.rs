@@ -29,7 +29,7 @@ fn main() -> ExitCode {
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // Nobody else could be told.
+            // No other channel is left.
             let _ = writeln!(std::io::stderr(), "error: {failure}");
             ExitCode::FAILURE
         }

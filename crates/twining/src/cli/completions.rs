@@ -40,7 +40,7 @@ fn plain(command: Command) -> Command {
 
 fn print(bytes: &[u8]) -> Result<ExitStatus, CommandError> {
     match io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()) {
-        // Whoever read it has seen enough.
+        // A closed pipe is no error.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(CommandError::of_error("OUTPUT", &error))
         }

@@ -1,8 +1,8 @@
 //! Values that begin with a dash: `--summary "-Wall breaks the build"`.
 //!
-//! The parser takes every word that begins so for a flag. Where it found one that
-//! nobody has, and the word stands behind a flag that wants a value, it is that
-//! value; a flag that is known stays one, so that a forgotten value is still told.
+//! The parser takes every such word for a flag. If the flag is unknown and the word follows a flag
+//! that wants a value, it is that value; a known flag stays one, so that a forgotten value is still
+//! reported.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,4 @@
-//! The command-line door: flags and words in, a page or JSON out.
+//! The command-line entry point: flags and words in, a page or JSON out.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -28,7 +28,7 @@ const HOOK: ToolCommand = TOOL_COMMANDS[1];
 /// Where a verb's JSON comes from when it is not given in flags.
 const JSON_INPUT: &str = "json-input";
 
-/// The heading of flags every command has, so that its own stand together.
+/// The heading of flags every command has, so that its own are grouped.
 const GLOBAL_HEADING: &str = "Everywhere";
 
 /// Runs the program.
@@ -49,7 +49,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Where things stand, for whoever names no command.
+/// Shows the status if no command is given.
 fn overview(matches: &ArgMatches) -> ExitStatus {
     let style = if matches.get_flag("json") { OutputFormat::Json } else { OutputFormat::Words };
     overview::show(matches.get_one::<PathBuf>("project").cloned(), style)
@@ -285,7 +285,7 @@ fn run_verb(
     let (caller, authority) = caller_at_cli(agent);
     let caller = caller.fit().map_err(|refused| CommandError::refused(&refused))?;
     let drained = project.engine.drain_queues(&caller, &project.history);
-    // If this fails too, it is for the same reason, and that is told once.
+    // If this fails too, it is for the same reason, which is reported once.
     let answer = (verb.run)(
         &CommandContext { flags: Some(matches), ..project.context(caller, authority) },
         fields,

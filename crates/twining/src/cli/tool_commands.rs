@@ -39,7 +39,7 @@ pub(crate) struct ToolCall<'a> {
     pub project: Option<PathBuf>,
     /// `--agent`.
     pub agent: Option<String>,
-    /// How it is told.
+    /// The output format.
     pub style: OutputFormat,
     /// Every command, for what is made of them.
     pub all: fn() -> Command,

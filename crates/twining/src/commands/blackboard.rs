@@ -1,4 +1,4 @@
-//! The blackboard: what agents tell each other.
+//! The blackboard: messages between agents.
 
 use twining_engine::{
     DismissInput, DismissOutcome, Failure, PostInput, PostOutcome, QueryInput, QueryOutcome,

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::render::command_error::CommandError;
 
-/// The fields of the form, and what stands before each.
+/// Form fields and their labels.
 const FIELDS: [(&str, &str); 6] = [
     ("summary", "Summary:"),
     ("rationale", "Why:"),
@@ -62,7 +62,7 @@ fn text_of(value: Option<&Value>) -> String {
     }
 }
 
-/// What stands in the form, beside what it has no line for.
+/// Parses the form; keeps given fields that have no line in it.
 fn read(text: &str, mut given: Map<String, Value>) -> Map<String, Value> {
     FIELDS.iter().for_each(|(field, _)| drop(given.remove(*field)));
     let mut written: Vec<(&str, String)> = Vec::new();

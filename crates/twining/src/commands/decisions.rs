@@ -545,7 +545,7 @@ impl Verb for ImpactInput {
 /// The note of what is known, which all sessions share.
 const KEPT: &str = "shared-moves";
 
-/// Every move up to the commit that is checked out; none where git cannot tell.
+/// Every rename up to the checked-out commit; empty if git cannot report them.
 pub(super) fn moves_to_head(ctx: &CommandContext<'_>) -> RenameHistory {
     let store = ctx.engine.store();
     if store.location().git_dir.is_none() {

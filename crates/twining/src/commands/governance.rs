@@ -81,11 +81,11 @@ impl Verb for GatesInput {
     }
 }
 
-/// Each gate, what it asks for, and who said so.
+/// Each gate, its requirement and the setting's source.
 fn bars(profile: &GateProfile) -> Vec<Vec<StyledText>> {
     let source = |names: [&str; 2]| {
         let sources = names.iter().filter_map(|name| profile.sources.get(*name));
-        // Of two values the one that somebody set tells more.
+        // Of two sources, the explicitly set one is more informative.
         dim(sources.max_by_key(|source| source.layer).map(ToString::to_string).unwrap_or_default())
     };
     let bar = |required: bool, threshold: Option<String>| match (required, threshold) {

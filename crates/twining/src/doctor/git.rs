@@ -1,5 +1,5 @@
-//! What git was told of us, and whether it works: versions of each of our files are
-//! merged in a throwaway repository, by the driver as it is set up here.
+//! Our git configuration, and whether it works: versions of each of our files are merged in a
+//! throwaway repository, by the driver as configured here.
 
 use std::fs;
 use std::path::Path;
@@ -133,8 +133,8 @@ pub(super) fn checks(project: &Project) -> Vec<DoctorCheck> {
 /// What mends git's part.
 const REPAIR_HINT: &str = "twining init, or twining doctor --fix, updates git's settings";
 
-/// Whether the program that git starts is this one. What is told beside it where it
-/// is another; an error where it must not or cannot be tried.
+/// Checks that git starts this program. Returns a finding if it is another; an error if it must not
+/// or cannot be tried.
 fn started(program: &str, project: &Path) -> Result<Option<DoctorCheck>, DoctorCheck> {
     let ill = |finding: Health, words: String| {
         DoctorCheck::new("git", finding, words).hinted(REPAIR_HINT)
@@ -214,7 +214,7 @@ fn tried(trials: &[TrialMerge], program: &str) -> Result<Vec<&'static str>, Stri
     step(&["checkout", "-q", "right"])?;
     version(2)?;
     commit("right")?;
-    // A conflict is told by the files, one by one.
+    // The files show their conflicts, one by one.
     let _ = git
         .run_in_throwaway(&["merge", "-q", "-m", "both", "-"])
         .map_err(|error| error.to_string())?;

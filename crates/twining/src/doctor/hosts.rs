@@ -186,7 +186,7 @@ fn server(project: &Project, wiring: &HostState) -> Option<DoctorCheck> {
     }
 }
 
-/// Speaks to the configured server as old and as new clients do.
+/// Connects to the configured server as old and as new clients do.
 fn try_server(project: &Project, program: &Path, words: &[String]) -> Result<String, String> {
     let mut slowest = (Duration::ZERO, 0);
     for (era, version) in
@@ -194,7 +194,7 @@ fn try_server(project: &Project, program: &Path, words: &[String]) -> Result<Str
     {
         let mut command = Command::new(program);
         command.args(&words[1..]).current_dir(&project.located.checkout);
-        // A server that never answers must not keep us: what it said by then counts.
+        // A server that never answers must not block us: its output so far counts.
         let (done, answer) = mpsc::channel();
         std::thread::spawn(move || {
             let began = Instant::now();

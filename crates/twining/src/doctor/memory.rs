@@ -29,7 +29,7 @@ const TRACES: &str = "traces.jsonl";
 /// Lines that are looked at.
 const MOST_LINES: usize = 500_000;
 
-/// Looks at the memory; the second tells whether there is one to look into.
+/// Checks the memory; the second value is whether there is one to read.
 pub(super) fn checks(project: &Project) -> (Vec<DoctorCheck>, bool) {
     let root = &project.located.place.project;
     let folder = root.join(FOLDER);
@@ -189,7 +189,7 @@ fn memory(status: &StatusReport) -> Vec<DoctorCheck> {
             unreadable.file
         )));
     }
-    // What could not be read stands above, one by one.
+    // Unreadable files are reported above, one by one.
     for warning in status
         .warnings
         .iter()
@@ -255,7 +255,7 @@ fn index(project: &Project) -> DoctorCheck {
     }
 }
 
-/// Entries that can be read, each once. What cannot is told elsewhere, line by line.
+/// Counts readable entries, each once. Unreadable ones are reported elsewhere, line by line.
 fn entries_in(folder: &Path) -> u64 {
     let Some(board) = plain(&folder.join("blackboard.jsonl")) else { return 0 };
     let lines = BufReader::new(board).lines().map_while(Result::ok);

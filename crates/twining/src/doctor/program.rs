@@ -140,7 +140,7 @@ pub(crate) enum DoctorMode {
     Fix,
 }
 
-/// Looks at everything and tells.
+/// Checks everything and reports.
 pub(crate) fn examine(project: &Project, aim: DoctorMode, style: OutputFormat) -> ExitStatus {
     let fixed = if aim == DoctorMode::Fix { fix(project) } else { Vec::new() };
     let checks = checks(project);
@@ -193,7 +193,7 @@ pub(super) fn counted(secrets: u64) -> String {
     if secrets == 1 { "a secret".to_owned() } else { format!("{secrets} secrets") }
 }
 
-/// Mends what can be mended, and tells what that was.
+/// Repairs what it can, and returns what it repaired.
 pub(super) fn fix(project: &Project) -> Vec<String> {
     let mut done = Vec::new();
     let store = project.engine.store();

@@ -48,7 +48,7 @@ pub(super) fn at_stop(context: &HookContext, notes: &mut SessionState) -> HookRe
             "the step made no progress"
         };
         if *asked <= MOST_ASKED {
-            // Once: a session that stops again and again need not be told of again.
+            // Once: a session that stops repeatedly need not be reported again.
             *asked = MOST_ASKED + 1;
             context.post(
                 "question",

@@ -105,8 +105,8 @@ impl HookContext {
         })
     }
 
-    /// Whether the session behind a claim is gone: its server ended, or nothing was heard
-    /// of it since this session began.
+    /// Whether the session behind a claim is gone: its server ended, or it made no calls since this
+    /// session began.
     fn is_abandoned(&self, session: &str, since: Option<Time>) -> bool {
         if let Some((_, process)) = session.rsplit_once('@') {
             return cfg!(target_os = "linux")
@@ -130,14 +130,14 @@ impl HookContext {
         notes
     }
 
-    /// Remembers it, and tells whether that went well. A note that cannot be left makes a
+    /// Saves the notes, and returns whether that succeeded. A note that cannot be saved makes a
     /// later check weaker, never this answer wrong.
     pub(crate) fn save_notes(&self, notes: &SessionState) -> bool {
         let store = self.project.engine.store();
         self.has_memory() && store.local_state().write_json(&self.event.session, notes)
     }
 
-    /// Posts to the board, for whoever looks at it next.
+    /// Posts to the board, for its next reader.
     pub(crate) fn post(&self, entry_type: &str, summary: &str, scope: Option<&str>) {
         let whole = text::visible(summary).replace('\n', " ");
         let (summary, scope) = (text::excerpt(&whole, 190), scope.map(str::to_owned));

@@ -1,6 +1,6 @@
-//! git's own hooks. A commit that was made is linked with the decisions it carries
-//! out, and old entries are queued for the archive. Nothing here holds git up:
-//! whatever goes wrong is told, and the commit stands.
+//! git's own hooks. A new commit is linked with the decisions it implements, and old entries are
+//! queued for the archive. Nothing here blocks git: any failure is reported, and the commit
+//! remains.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +27,7 @@ pub(crate) fn run(project: Option<PathBuf>, event: &str) -> ExitCode {
     let projects = if project.is_some() { vec![project] } else { configured_projects() };
     match event {
         "pre-commit" => {
-            // Each tells what is wrong; one refusal is enough to stop the commit.
+            // Each reports what is wrong; one refusal is enough to stop the commit.
             let refused = projects
                 .into_iter()
                 .filter(|project| !super::git_hooks::check(project.clone()))
@@ -51,8 +51,8 @@ pub(crate) fn run(project: Option<PathBuf>, event: &str) -> ExitCode {
     }
 }
 
-/// The projects of this repository, as git was told of them: git starts its hooks at
-/// the top, and projects may lie below it. Where it was told of none, the one around.
+/// Returns the projects of this repository from git's configuration: git starts its hooks at the
+/// top, and projects may be below it. If none is configured, the enclosing one.
 fn configured_projects() -> Vec<Option<PathBuf>> {
     let below = || {
         let clues = LocateInput::of_process(None).ok()?;

@@ -67,7 +67,7 @@ fn policies(project: &Project) -> (UserPolicy, TextFile) {
     (user_policy::read(), policy)
 }
 
-/// What tells these policies, and this version, from any other.
+/// Returns a key that identifies these policies and this version.
 fn key_of(user: &UserPolicy, policy: &TextFile) -> String {
     let text = format!("{user:?}\u{0}{policy:?}");
     format!("{} {:x} {:016x}", env!("CARGO_PKG_VERSION"), text.len(), hash_of(text.as_bytes()))

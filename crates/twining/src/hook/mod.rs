@@ -1,8 +1,8 @@
 //! The hook entry point: a host's JSON on stdin, the host's answer on stdout.
 //!
-//! It runs before every tool call, so it opens the policy and nothing else until
-//! something needs more: read, evaluate, answer. If Twining itself fails, the host
-//! goes on and is told why; nobody is held for our mistakes.
+//! It runs before every tool call, so it opens the policy and nothing else until something needs
+//! more: read, evaluate, answer. If Twining itself fails, the host goes on and gets the reason; our
+//! errors block nobody.
 
 mod auto_loop;
 mod checks;

@@ -1,8 +1,8 @@
 //! The hook entry point: a host's JSON on stdin, the host's answer on stdout.
 //!
-//! It runs before every tool call, so it opens the policy and nothing else until
-//! something needs more: read, evaluate, answer. If Twining itself fails, the host
-//! goes on and is told why; nobody is held for our mistakes.
+//! It runs before every tool call, so it opens the policy and nothing else until something needs
+//! more: read, evaluate, answer. If Twining itself fails, the host goes on and gets the reason; our
+//! errors block nobody.
 
 use super::context::HookContext;
 
@@ -59,7 +59,7 @@ pub(super) fn respond(
         EventKind::SubagentStart => super::session::subagent_started(&context),
         EventKind::UserPromptSubmit => super::session::prompted(&context),
         EventKind::PreCompact => super::compaction_snapshot::take(&context),
-        // What was forgotten is told when the host asks what to begin with.
+        // What was forgotten is restored when the host asks for the starting context.
         EventKind::PostCompact => HookReply::Silence,
         EventKind::SessionEnd => super::session::ended(&context),
     })

@@ -1,5 +1,5 @@
-//! What hooks remember of a session: what it was told, what held it, and what its
-//! agents did. Lost notes make checks milder, never wrong.
+//! What hooks remember of a session: what it was shown, what held it, and what its agents did. Lost
+//! notes make checks milder, never wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ const READ_ONLY_PROGRAMS: [&str; 24] = [
     "cat", "head", "tail", "less", "nl", "ls", "pwd", "grep", "egrep", "rg", "wc", "stat", "diff",
     "cmp", "cut", "tr", "echo", "printf", "true", "cd", "jq", "find", "which", "sleep",
 ];
-/// What git tells without changing anything.
+/// Git commands that change nothing.
 const READ_ONLY_GIT: [&str; 8] =
     ["status", "diff", "log", "show", "blame", "ls-files", "rev-parse", "branch"];
 
@@ -35,13 +35,13 @@ const READ_ONLY_GIT: [&str; 8] =
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct SessionState {
-    /// When it was first heard of.
+    /// When it was first seen.
     pub began: Option<Time>,
     /// When the person last wrote.
     pub turn_began: Option<Time>,
     /// How often each reason held it.
     pub held: BTreeMap<String, u32>,
-    /// What it was told.
+    /// What it was shown.
     pub shown: BTreeSet<String>,
     /// Steps of the feature loop it was sent on to.
     pub steps: u32,

@@ -1,5 +1,5 @@
-//! When an agent wants to stop: what was found is told once and posted; what the
-//! agent can undo by itself holds it, once.
+//! When an agent wants to stop: findings are reported once and posted; what the agent can undo by
+//! itself holds it, once.
 
 use std::collections::BTreeSet;
 use std::time::UNIX_EPOCH;
@@ -16,7 +16,7 @@ use super::session_state::{SessionState, says_nothing_to_do};
 use super::{auto_loop, guard_cache, trace_log};
 use crate::allowances::PersonAllowances;
 
-/// The note of what was told in this project, whatever the session.
+/// The note of what was reported in this project, in any session.
 const REPORTED: &str = "shared-told-at-turn-end";
 /// How many of those are remembered.
 const MAX_REPORTED: usize = 512;
@@ -54,7 +54,7 @@ pub(super) fn reply(context: &HookContext) -> HookReply {
         None => HookReply::Silence,
     };
     match (reply, context.save_notes(&notes)) {
-        // Whoever is not remembered to have been held would be held for ever.
+        // If a hold cannot be recorded, the agent would be held forever.
         (HookReply::Hold(reason), false) => HookReply::Notice(reason),
         (reply, _) => reply,
     }
@@ -133,7 +133,7 @@ fn lift(context: &HookContext, notices: &mut Vec<CheckNotice>) {
     notices.truncate(MAX_NOTICES);
 }
 
-/// What is new: each thing is told once in a project, and what holds, once in a session.
+/// Filters out known notices: each is reported once per project, a blocking one once per session.
 fn new_notices(context: &HookContext, notices: Vec<CheckNotice>) -> Vec<CheckNotice> {
     if notices.is_empty() {
         return notices;
@@ -180,7 +180,7 @@ fn hold(
                 trace_log::held(context, &notice.rule, &notice.text);
                 reasons.push(format!("{} [{}]", notice.text, notice.rule));
             }
-            // Held for it once, and it still stands: it becomes the person's to see.
+            // Blocked once and still true: now it is posted for the person.
             1 | 2 => context.post("warning", &notice.text, notice.path.as_deref()),
             _ => {}
         }

@@ -20,7 +20,7 @@ pub(super) fn before(context: &HookContext) -> HookReply {
     }
 }
 
-/// A word about what could not be read, where the line speaks of our files.
+/// Note about unparsed parts of a command that mentions our files.
 fn unread_note(context: &HookContext, evaluation: &Evaluation) -> Option<String> {
     let ToolAction::Shell(line) = &context.event.event.action else { return None };
     let first = evaluation
@@ -32,8 +32,7 @@ fn unread_note(context: &HookContext, evaluation: &Evaluation) -> Option<String>
     ))
 }
 
-/// Remembers it. A run of tests that will not count is told at once, while it is
-/// cheap to run them again.
+/// Records the call. Reports a test run that will not count at once, while rerunning is cheap.
 pub(super) fn after(context: &HookContext) -> HookReply {
     if !context.has_memory() {
         return HookReply::Silence;

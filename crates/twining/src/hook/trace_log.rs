@@ -109,7 +109,7 @@ fn record(context: &HookContext, evaluation: &Evaluation, lifted: &[BypassedGuar
     if let Some(line) = call.to_line() {
         let _ = store.local_state().record_call(&line);
     }
-    // Most calls: nobody spoke, so nothing is told.
+    // Most calls: no findings, nothing to record.
     if evaluation.verdict == Verdict::Off && lifted.is_empty() {
         return;
     }
@@ -147,7 +147,7 @@ fn record(context: &HookContext, evaluation: &Evaluation, lifted: &[BypassedGuar
     leave(context, seen, Trust::Agent);
 }
 
-/// Records that a person said yes: the tool they were asked about has run.
+/// Records a person's approval: the tool they were asked about has run.
 pub(super) fn approved(context: &HookContext) {
     let event = &context.event.event;
     let Some(call) = latest(context).find(|call| call.tool == event.tool) else { return };
@@ -168,7 +168,7 @@ pub(super) fn approved(context: &HookContext) {
             "a person was asked and allowed it: {}",
             action_text(event, &action)
         ),
-        // The host asked, and nobody told us what was answered.
+        // The host asked, but does not report the answer.
         guessed: true,
         call: Some(call.id.clone()),
         ..ObservedTrace::default()

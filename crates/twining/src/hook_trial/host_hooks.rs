@@ -1,4 +1,4 @@
-//! Where hosts are told what to call, and what they are told there.
+//! Where hosts configure what to call, and the configuration there.
 
 use std::fs;
 use std::io::Read;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::settings::codex_toml;
 use crate::settings::jsonc::JsoncFile;
 
-/// Where each host is told what to call, from the project's root.
+/// Where each host configures what to call, relative to the project's root.
 const IN_PROJECT: [(&str, &str); 7] = [
     ("claude", ".claude/settings.json"),
     ("claude", ".claude/settings.local.json"),
@@ -28,13 +28,13 @@ const AT_HOME: [(&str, &str); 3] = [
 /// Bytes of a settings file.
 const MOST_BYTES: u64 = 1024 * 1024;
 
-/// A file of settings that speaks of us and of hooks.
+/// A settings file that mentions us and hooks.
 pub(super) struct HookSettingsFile {
     /// Whose.
     pub(super) host: &'static str,
     /// How it is called: from the project's root, or from home.
     pub(super) shown: String,
-    /// What stands in it, or why nobody can tell.
+    /// Its content, or why it cannot be read.
     pub(super) content: Result<Value, String>,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn found(root: &Path) -> Vec<HookSettingsFile> {
             .filter(|_| host == "codex")
             .and_then(|codex| Some(codex.join(Path::new(place).file_name()?)));
         let path = moved.or_else(|| Some(home.as_ref()?.join(place)));
-        // Whoever works in their home folder has both in one.
+        // In the home folder, both are the same file.
         if let Some(path) = path.filter(|path| !path.starts_with(root)) {
             found.extend(at(host, &path, &format!("~/{place}")));
         }
@@ -78,7 +78,7 @@ fn at(host: &'static str, path: &Path, shown: &str) -> Option<HookSettingsFile> 
             .map_err(|why| why.to_string()),
         _ => serde_json::from_str(&text).map_err(|error| error.to_string()),
     };
-    // Our server stands in the same file, and is no hook.
+    // Our server is in the same file, and is no hook.
     if is_toml && content.as_ref().is_ok_and(|content| wires(host, content).is_empty()) {
         return None;
     }
@@ -110,7 +110,7 @@ pub(super) fn read_small(path: &Path) -> Option<String> {
 /// A hook as settings name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct HookEntry {
-    /// The event it stands under.
+    /// Its event.
     pub event: String,
     /// The tools it is called for.
     pub matcher: String,
@@ -120,8 +120,8 @@ pub(super) struct HookEntry {
     pub fails_closed: bool,
 }
 
-/// Every hook in a settings file that speaks of us. One that does not stand where
-/// this host looks is told too, and never run: the host overlooks it in silence.
+/// Returns every hook in a settings file that mentions us. One that is not where this host looks is
+/// reported too, and never run: the host silently ignores it.
 pub(super) fn wires(host: &str, settings: &Value) -> Vec<HookEntry> {
     let Some(hooks) = settings.get("hooks") else { return Vec::new() };
     let Some(events) = hooks.as_object() else { return strays(host, "hooks", hooks) };

@@ -74,7 +74,7 @@ fn cache_of(dir: &Path) -> PathBuf {
     dir.with_extension("cache")
 }
 
-/// Runs a hook as its host would, and gives what it said.
+/// Runs a hook as its host would, and returns its output.
 pub(super) fn run(
     words: &[String],
     payload: &Value,
@@ -109,7 +109,7 @@ fn in_throwaway(words: &[String], place: &TrialFolder) -> Vec<String> {
     given
 }
 
-/// What is said of a host that never asks.
+/// Message for a host that never asks.
 pub(crate) const NO_GATE: &str =
     "nothing calls twining before a tool runs, so no guard can stop anything";
 /// Calls that are tried through one host.
@@ -153,7 +153,7 @@ pub(crate) fn check(project: &Project, guards: &GuardSet) -> Vec<HostTrial> {
     let mut tried = Vec::new();
     for (file, wires) in found.iter().zip(&wires) {
         if let Some(host) = HOSTS.into_iter().find(|host| host.name == file.host) {
-            // What concerns a host is told once, however many files it has.
+            // What concerns a host is reported once, however many files it has.
             let is_first = !tried
                 .iter()
                 .any(|wiring: &HostTrial| wiring.host == file.host && wiring.tried > 0);

@@ -46,7 +46,7 @@ pub(super) fn guardkit(
             |page| page.verbatim(&imported.text),
             ExitStatus::Done,
         );
-        // What is printed may be piped into a file; what was left out of it is for whoever pipes.
+        // The output may be piped into a file; what was left out is reported to the user on stderr.
         if style == OutputFormat::Words {
             for mistake in &imported.mistakes {
                 output::warn_about(&CommandError::of_error(

@@ -205,7 +205,7 @@ pub(super) fn markdown_below(top: &Path, below: &Path, depth: usize, found: &mut
     for entry in fs::read_dir(top.join(below)).into_iter().flatten().flatten() {
         let name = below.join(entry.file_name());
         let is_record = || name.extension().is_some_and(|ext| ext.eq_ignore_ascii_case("md"));
-        // A link leads out of what was given, or round in a circle; whoever takes it says so.
+        // A link leads out of the given folder, or into a cycle; its reader reports that.
         match entry.file_type() {
             Ok(kind) if kind.is_dir() && depth > 0 => markdown_below(top, &name, depth - 1, found),
             Ok(kind) if (!kind.is_dir() || depth == 0) && (is_record() || kind.is_dir()) => {

@@ -110,7 +110,7 @@ impl<'a> StagedEdits<'a> {
         Ok(std::mem::take(&mut self.made))
     }
 
-    /// Puts back what was there. If that fails too, the first failure is what is told.
+    /// Restores what was there. If that fails too, the first failure is reported.
     fn undo(&mut self) {
         self.staged.iter().for_each(|(_, temp)| drop(fs::remove_file(temp)));
         for (edit, mode) in self.placed.iter().rev() {
@@ -141,7 +141,7 @@ fn started(mode: u32) -> u32 {
     if mode & 0o111 == 0 { mode | (mode & 0o444) >> 2 } else { mode }
 }
 
-/// What stands where a file is to be staged, and how to go on.
+/// Returns an error for an existing file at the staging path, with a hint.
 fn taken(edit: &FileEdit, temp: &Path) -> CommandError {
     let problem = unusable(
         &edit.shown,

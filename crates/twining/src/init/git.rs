@@ -1,7 +1,7 @@
-//! What git is told: the merge drivers, two hooks, and in stealth what to overlook.
+//! Git configuration: the merge drivers, two hooks, and in stealth what to ignore.
 //!
-//! Settings of git that start programs never come with a clone, so they are
-//! written here, into the repository's own `.git`.
+//! Git settings that start programs never come with a clone, so they are written here, into the
+//! repository's own `.git`.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ const OWN: [&str; 11] = [
     "AGENTS.md",
 ];
 
-/// Where the projects of a repository are, from its top, as git was told of them.
+/// Returns the projects configured in a repository's git attributes, relative to its top.
 pub(crate) fn projects(attributes: &str) -> Vec<String> {
     let block =
         marked_block::around(attributes, MarkerStyle::Hash).map_or("", |(_, block, _)| block);
@@ -94,7 +94,7 @@ impl GitWiring {
         self.among_others(plan, file, "")
     }
 
-    /// Our block with these lines as this project's, where they stood, and every other's.
+    /// Our block with these lines for this project, in place, and every other project's.
     fn among_others(&self, plan: &mut InstallPlan, file: &Path, own: &str) -> String {
         let text = plan.text(file, &self.shape.common).ok().flatten().unwrap_or_default();
         let block =
@@ -131,7 +131,7 @@ impl GitWiring {
         files.map(|file| std::fs::canonicalize(&file).unwrap_or(file)).collect()
     }
 
-    /// The program that git starts now to merge, if it was told by us.
+    /// Returns the program that git starts now to merge, if we configured it.
     pub(super) fn configured_program(&self, plan: &mut InstallPlan) -> Option<String> {
         let text =
             plan.text(&self.shape.common.join("config"), &self.shape.common).ok().flatten()?;
@@ -172,7 +172,7 @@ impl GitWiring {
         HOOKS.iter().try_for_each(|(name, _)| self.take_hook(plan, name))
     }
 
-    /// Tells git to overlook these, which lie in the working tree.
+    /// Makes git ignore these files in the working tree.
     pub(super) fn exclude_from_git(
         &self,
         plan: &mut InstallPlan,
@@ -193,7 +193,7 @@ impl GitWiring {
         }
     }
 
-    /// Whether git was told to overlook the memory.
+    /// Whether git is configured to ignore the memory.
     pub(super) fn excludes_memory(&self, plan: &mut InstallPlan) -> bool {
         let text =
             plan.text(&self.exclude(), &self.shape.common).ok().flatten().unwrap_or_default();
@@ -205,8 +205,7 @@ impl GitWiring {
         self.shape.common.join("info/exclude")
     }
 
-    /// What was told git before and is no longer so: each loses data in a merge or
-    /// switches off a check.
+    /// Returns git settings that no longer hold: each loses data in a merge or disables a check.
     pub(super) fn faults(
         &self,
         plan: &mut InstallPlan,
@@ -261,13 +260,13 @@ impl GitWiring {
             };
             let script = text(&file, &within);
             let has_ours = calls_in(&script, name);
-            // A tool that was put in charge since is no fault; whether it calls us is told beside.
+            // A tool that took over since is no fault; whether it calls us is reported separately.
             if !has_ours && (self.is_husky() || HookManager::of(&script).is_some()) {
                 continue;
             }
             let is_theirs = script.is_empty() || !is_shell(&script) || !starts(&file);
             if file.is_symlink() || (file.exists() && !has_ours && is_theirs && !self.is_husky()) {
-                // Never ours to change, and told as such.
+                // Never ours to change, and reported as such.
                 continue;
             }
             let program = program_of(&script, name);
@@ -413,7 +412,7 @@ fn from_config(value: &str) -> String {
     }
 }
 
-/// A pattern as git's attributes take it: one with spaces stands in quotes.
+/// Formats a pattern for git's attributes: one with spaces is quoted.
 fn quoted(pattern: &str) -> String {
     let plain = !pattern.contains([' ', '"', '\\']) && !pattern.chars().any(char::is_control);
     if plain {

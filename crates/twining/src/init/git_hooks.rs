@@ -19,7 +19,7 @@ pub(super) const HOOKS: [(&str, &str); 2] = [("pre-commit", "exit $?"), ("post-c
 enum HookFile {
     /// Into this file.
     Ours(PathBuf),
-    /// Nowhere: a tool makes the hook, and calls us; or a person has to tell it to.
+    /// Nowhere: a tool creates the hook, and calls us; or a person has to configure it.
     Theirs(Option<String>),
 }
 
@@ -59,7 +59,7 @@ impl GitWiring {
         // One with our block could be started when that was put in.
         let had_ours = matches!(plan.text(&file, &within), Ok(Some(script)) if marked_block::is_there(&script, MarkerStyle::Hash));
         if file.exists() && !starts(&file) && !had_ours && !self.is_husky() {
-            // To make it start would wake whatever else stands in it.
+            // Making it executable would activate everything else in it.
             plan.note(format!(
                 "`{}` is not executable, so git never starts it; it was not changed",
                 plan.shown(&file)
@@ -133,7 +133,7 @@ fn take_hook_from(plan: &mut InstallPlan, file: &Path, within: &Path) -> Result<
     plan.edit(file, within, |_| Ok(rest.filter(|rest| rest.trim() != "#!/bin/sh")))
 }
 
-/// The program that a script starts for a hook of ours, as far as it can be told.
+/// Returns the program that a script starts for our hook, as far as can be determined.
 pub(super) fn program_of(script: &str, name: &str) -> Option<String> {
     let call = format!(" hook --agent git {name}");
     let line = script

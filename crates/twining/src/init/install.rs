@@ -174,7 +174,7 @@ pub(crate) struct InstallOptions {
     pub yes: bool,
     /// Whether the memory goes too; only for `uninstall`.
     pub purge: bool,
-    /// How it is told.
+    /// The output format.
     pub style: OutputFormat,
 }
 
@@ -355,8 +355,7 @@ pub(super) fn refuse_bare(project: &Project) -> Result<(), CommandError> {
     Err(problem.with_hint("run it in one of its worktrees, or in a clone"))
 }
 
-/// Says which project is meant where it is not the folder one stands in, and where one
-/// lies in another.
+/// Reports which project is meant if it is not the current folder, and if one is inside another.
 pub(super) fn note_project_location(
     project: &Project,
     options: &InstallOptions,
@@ -452,7 +451,7 @@ pub(super) fn refuse_other_reach(
         .with_hint("run `twining uninstall` first; the memory stays"))
 }
 
-/// In stealth: only files that git does not track, and git is told to overlook them.
+/// In stealth: writes only files that git does not track, and makes git ignore them.
 pub(super) fn put_untracked(
     project: &Project,
     plan: &mut InstallPlan,

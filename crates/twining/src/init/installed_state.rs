@@ -24,7 +24,7 @@ pub(crate) struct HostState {
     pub host: HostKind,
     /// Files that differ from what is written today.
     pub drift: Vec<String>,
-    /// Our plugin, where it is gone or another stands in its place.
+    /// Our plugin, if it is missing or was replaced.
     pub replaced: Option<String>,
     /// Files of which the host reads nothing, each with the reason.
     pub unread: Vec<String>,
@@ -96,10 +96,10 @@ pub(crate) fn wired(project: &Project) -> Result<Vec<HostState>, CommandError> {
     Ok(found)
 }
 
-/// What git was told of us.
+/// Our git configuration.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GitState {
-    /// The program it starts; none if it was told of none.
+    /// The program it starts; `None` if not configured.
     pub program: Option<String>,
     /// Files that differ from what is written today, which program aside.
     pub drift: Vec<String>,
@@ -109,7 +109,7 @@ pub(crate) struct GitState {
     pub notes: Vec<String>,
 }
 
-/// What git was told of us, as far as it can be asked.
+/// Returns our git configuration, as far as it can be read.
 pub(crate) fn git_state(project: &Project) -> Result<GitState, CommandError> {
     let mut plan = InstallPlan::new(&project.located.checkout, home().as_deref());
     let Some(mut git) = git_wiring(project, &mut plan) else { return Ok(GitState::default()) };
@@ -159,7 +159,7 @@ pub(crate) fn repair(project: &Project) -> Result<Vec<String>, CommandError> {
     Ok(edits.into_iter().map(|edit| edit.shown).collect())
 }
 
-/// A memory that git was told to overlook is one person's own.
+/// Returns the visibility: a memory that git ignores is one person's own.
 fn visibility_of(project: &Project) -> Visibility {
     let mut plan = InstallPlan::new(&project.located.checkout, None);
     let hidden = git_wiring(project, &mut plan).is_some_and(|git| git.excludes_memory(&mut plan));
@@ -212,7 +212,7 @@ fn server_of(
     };
     let text = fs::read_to_string(&patch.file).unwrap_or_default();
     match server_in(&patch.part, &text) {
-        // The other implementation goes by this name too, and is told by itself.
+        // The other implementation uses this name too, and is reported separately.
         Some(words) if words.iter().any(|word| word.contains("twining-mcp")) => {
             ServerEntry::Missing
         }

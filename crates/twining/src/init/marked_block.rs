@@ -74,7 +74,7 @@ pub(super) fn put(
             format!("{text}{gap}{block}")
         }
         BlockPosition::Second => {
-            // Without a line that names its interpreter, nothing stands before ours.
+            // Without a shebang line, nothing precedes our block.
             let named = text.starts_with("#!");
             let first = if named { text.find('\n').map_or(text.len(), |end| end + 1) } else { 0 };
             let gap = if !named || text[..first].ends_with('\n') { "" } else { newline };
@@ -87,15 +87,15 @@ pub(super) fn put(
 pub(super) fn take(text: &str, marks: MarkerStyle) -> Result<Option<String>, UnmatchedMarker> {
     let Some((from, to)) = find(text, marks)? else { return Ok(Some(text.to_owned())) };
     let (before, after) = (&text[..from], &text[to..]);
-    // Our empty line in front goes too, unless it is all that keeps what stands before and behind apart.
+    // Our empty line in front goes too, unless it alone separates the text before and after.
     let goes = after.trim().is_empty() || after.starts_with(['\n', '\r']);
     let before = if goes { without_gap(before) } else { before };
     let rest = format!("{before}{after}");
     Ok((!rest.trim().is_empty()).then_some(rest))
 }
 
-/// The same where it is known how many bytes were put in front of the block: they go
-/// whatever stands behind it, as far as they are still there.
+/// The same if the number of bytes inserted before the block is known: they are removed whatever
+/// follows it, as far as they still exist.
 pub(super) fn take_with_gap(
     text: &str,
     marks: MarkerStyle,
@@ -150,7 +150,7 @@ pub(super) fn without_unmatched_markers(
         .collect()
 }
 
-/// What stands before the block, the block, and what stands behind it.
+/// The text before the block, the block, and the text after.
 pub(super) fn around(text: &str, marks: MarkerStyle) -> Option<(&str, &str, &str)> {
     let (from, to) = find(text, marks).ok().flatten()?;
     Some((&text[..from], &text[from..to], &text[to..]))

@@ -62,13 +62,13 @@ pub(crate) enum PatchKind {
 }
 
 impl FilePatch {
-    /// Whether it is a whole file of ours, and another stands in its place or none.
+    /// Whether it is a whole file of ours that was replaced or is missing.
     pub(crate) fn is_replaced(&self) -> bool {
         let PatchKind::Whole { mark, .. } = &self.part else { return false };
         !std::fs::read_to_string(&self.file).is_ok_and(|text| text.contains(mark))
     }
 
-    /// Puts a whole file of ours back, whatever stands in its place.
+    /// Restores a whole file of ours, whatever replaced it.
     pub(crate) fn put_back(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
         match &self.part {
             PatchKind::Whole { text, .. } => {
@@ -100,8 +100,7 @@ impl FilePatch {
         Ok(())
     }
 
-    /// Takes it out. What cannot be read is left and told: there is nothing of
-    /// ours to find in it.
+    /// Removes it. An unreadable file is left and reported: it contains nothing of ours.
     pub(crate) fn take(&self, plan: &mut InstallPlan) -> Result<(), CommandError> {
         let shown = plan.shown(&self.file);
         let mut note = None;

@@ -40,7 +40,7 @@ impl ProtectionLevel {
     }
 }
 
-/// What a host is told; nothing where it knows no such thing.
+/// Returns a host's protection settings; none if it does not support them.
 pub(super) fn patches(
     host: HostKind,
     environment: &InstallEnvironment,
@@ -57,7 +57,8 @@ pub(super) fn patches(
         HostKind::Claude => {
             let settings = environment.claude_settings();
             vec![
-                // `Edit` stands for every tool that writes files; a path behind `Write` is warned of. The slash is the project's root.
+                // `Edit` covers every tool that writes files; a path after `Write` causes a
+                // warning. The slash is the project's root.
                 environment.patch(
                     settings,
                     listed(&["permissions", "deny"], |folder| format!("Edit(/{folder}/**)")),

@@ -22,7 +22,7 @@ pub(super) struct Receipt {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct ReceiptFile {
     path: PathBuf,
-    /// Tells what we wrote from anything else.
+    /// Identifies what we wrote.
     after: String,
     undo: UndoEdit,
     /// Its mode before us and after, if that changed.
@@ -124,7 +124,7 @@ impl Receipt {
         self.files.iter().find(|item| item.path == path).and_then(|item| item.modes)
     }
 
-    /// Forgets files that are gone, or in which nothing speaks of us any more.
+    /// Forgets files that are gone or no longer mention us.
     pub(super) fn forget_foreign_files(&mut self) {
         let speaks_of_us = |path: &Path| {
             std::fs::read(path)

@@ -1,4 +1,4 @@
-//! How an installation is told: the files it touches, what to know, what to do next.
+//! The report of an installation: the files it touches, what to know, what to do next.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::PathBuf;
@@ -138,7 +138,7 @@ fn files(page: &mut TextPage, outcome: &InstallOutcome) {
     page.table(0, memory.chain(edits));
 }
 
-/// Tells what came of it.
+/// Reports the outcome.
 pub(super) fn tell(options: &InstallOptions, outcome: &InstallOutcome) -> ExitStatus {
     let to_json = || {
         let memory = outcome.memory.iter().map(|file| json!({"file": file, "what": if file.ends_with('/') { "remove" } else { "create" }}));

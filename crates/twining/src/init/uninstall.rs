@@ -103,7 +103,7 @@ fn plan_uninstall(
     Ok(plan)
 }
 
-/// What is said at the end.
+/// Returns the closing message.
 fn close(options: &InstallOptions, nothing: bool, is_worktree: bool) -> String {
     let summary = match (nothing, options.dry_run, options.purge) {
         (true, ..) if is_worktree => "Nothing written by Twining was found in this worktree.",
@@ -174,7 +174,7 @@ pub(super) fn remove_patch(
     // A link that leads out was never written to.
     let Ok(Some(text)) = plan.text(file, within) else { return Ok(()) };
     let ours = match part {
-        // Nobody can tell whose it is, so it goes with the rest or not at all.
+        // Its owner is unknown, so it goes with the rest or not at all.
         PatchKind::Setting(..) => plan.is_changed(file, within),
         _ => part.is_in(&text),
     };

@@ -1,11 +1,9 @@
-//! Asking the person behind the client, where it lets us: their answer, not the
-//! model's, confirms.
+//! Asks the person behind the client, if it supports that: their answer, not the model's, confirms.
 //!
-//! A client of the handshake era is sent a request and answers it; a stateless one is
-//! told what to ask and calls again with the answer. Either way the answer carries a
-//! nonce of the question as the name of its field. A nonce is good once, on this
-//! connection, for the call it was made for, and for an hour: an answer to a question
-//! that nobody asked confirms nothing.
+//! A handshake-era client receives a request and answers it; a stateless one receives the question
+//! and calls again with the answer. Either way the answer carries a nonce of the question as its
+//! field name. A nonce is valid once, on this connection, for the call it was made for, and for an
+//! hour: an answer to a question that was never asked confirms nothing.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -119,7 +117,7 @@ pub(super) async fn ask(
         .map_or(PersonAnswer::Missing, |answer| read(&answer, Some(&nonce))))
 }
 
-/// What a model is told whose user said no.
+/// Error for a model whose user declined.
 pub(super) fn declined() -> CommandError {
     CommandError::unavailable("DECLINED", "the user was asked and declined: nothing was changed")
         .with_hint("ask them what they want instead")

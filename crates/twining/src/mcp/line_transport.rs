@@ -25,8 +25,8 @@ use super::tool_list;
 use crate::render::command_error::CommandError;
 use crate::verbs::serde_messages;
 
-/// Bytes of a line that are kept. More than a request may have, so that one
-/// which is a little too large can still be told which field is to blame.
+/// Bytes kept of a line. More than a request may have, so that the error for a slightly oversized
+/// one can name the field.
 const LINE_BYTES: usize = 16 * limits::RECORD_BYTES;
 
 /// The transport.

@@ -1,7 +1,7 @@
-//! The MCP door: the verbs as tools, over stdio.
+//! MCP entry point: the verbs as tools, over stdio.
 //!
-//! stdout carries JSON-RPC alone. Starting does nothing heavy: schemas are made
-//! when a client lists tools, and the memory is opened by the first call.
+//! stdout carries only JSON-RPC. Startup is cheap: schemas are built when a client lists tools, and
+//! the first call opens the store.
 
 mod elicitation;
 mod line_transport;

@@ -1,8 +1,7 @@
-//! Finding out whom to answer when a line cannot be read.
+//! Finds the id of a request that cannot be parsed.
 //!
-//! A request that is too long, too deep or not quite JSON is dropped by a
-//! parser, and its client would wait for ever. The id stands at the top level,
-//! so one pass over the bytes, in constant space, finds it.
+//! A parser drops a request that is too long, too deep or invalid JSON, and its client would wait
+//! forever. The id is at the top level, so one pass over the bytes, in constant space, finds it.
 
 use rmcp::model::RequestId;
 

@@ -30,7 +30,7 @@ use crate::system_world::SystemWorld;
 use crate::verbs::verb::{Effect, VerbEntry};
 use crate::{output, project};
 
-/// What a client tells its model about us.
+/// Instructions that a client passes to its model.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
 /// How long a client may keep what we say of ourselves: it changes only when
 /// the program or `config.yml` does.
@@ -60,8 +60,8 @@ struct ServerState {
     project: Mutex<Option<ServedProject>>,
     selection: OnceLock<ToolSelection>,
     open_questions: PendingQuestions,
-    /// Calls run in the order they came as far as one can tell: reads beside
-    /// each other, a write alone. Its waiters queue up first come, first served.
+    /// Calls run in order of arrival as far as possible: reads concurrently, writes exclusively.
+    /// Waiters queue first come, first served.
     order: RwLock<()>,
 }
 
@@ -273,8 +273,8 @@ impl ServerHandler for McpServer {
         Ok(CallToolResponse::Complete(self.call(verb, fields, client, authority).await))
     }
 
-    /// A call whose arguments are no object reaches us as a request of unknown
-    /// shape; its model is told what is wrong, as with any other argument.
+    /// Handles calls whose arguments are not an object, which arrive as custom requests; reports
+    /// the error to the model like any other.
     async fn on_custom_request(
         &self,
         request: CustomRequest,

@@ -190,7 +190,7 @@ mod tests {
 
     use crate::mcp::tool_list::*;
 
-    /// `UPDATE_TOOLS=1` writes the file anew.
+    /// `UPDATE_TOOLS=1` rewrites the file.
     #[test]
     fn what_is_published_is_what_the_verbs_say() {
         let line = |verb: &VerbEntry| serde_json::to_string(&described(verb)).expect("is JSON");

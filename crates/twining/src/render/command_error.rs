@@ -1,5 +1,4 @@
-//! What went wrong, said twice: to a person on stderr, and to a program as the
-//! tool's error JSON.
+//! Errors in two forms: for a person on stderr, and for a program as the tool's error JSON.
 
 use std::error::Error;
 use std::process::ExitCode;

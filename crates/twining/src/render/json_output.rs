@@ -1,5 +1,5 @@
-//! JSON at the rim: printed so that no stored character can act on a terminal,
-//! and measured before it is trusted.
+//! JSON at the boundary: printed so that no stored character can act on a terminal, and measured
+//! before it is trusted.
 
 use serde::Serialize;
 use serde_json::Value;

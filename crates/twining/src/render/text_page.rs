@@ -53,7 +53,7 @@ pub(crate) fn place(words: impl AsRef<str>) -> StyledText {
     styled(words, AnsiColor::Cyan.on_default())
 }
 
-/// Where a decision stands.
+/// Returns a decision's status.
 pub(crate) fn standing(status: DecisionStatus) -> StyledText {
     match status {
         DecisionStatus::Active => good(status.as_str()),
@@ -212,8 +212,7 @@ impl TextPage {
     }
 }
 
-/// A line cut at spaces into parts that fit `room`; a word that does not fit
-/// stands alone, whole.
+/// Wraps a line at spaces into parts that fit `room`; a longer word gets its own line, whole.
 fn wrapped(line: &str, room: Option<usize>) -> Vec<&str> {
     let Some(room) = room.filter(|room| *room > 0) else { return vec![line] };
     let mut parts = Vec::new();

@@ -28,7 +28,7 @@ pub(crate) enum SettingsError {
     /// It is deeper than any settings are.
     #[error("it is nested too deeply")]
     TooDeep,
-    /// Something else stands where an object or a list belongs.
+    /// A value is not the expected object or list.
     #[error("`{0}` is not {1}")]
     OtherKind(String, &'static str),
     /// The entry of this name starts something else.
@@ -96,8 +96,8 @@ impl JsoncFile {
         bare.split_whitespace().collect::<String>() == "{}"
     }
 
-    /// The value at a path of keys, as hosts read it: of keys that stand twice the
-    /// last one counts.
+    /// Returns the value at a path of keys, as hosts read it: of duplicate keys the last one
+    /// counts.
     pub(crate) fn get(&self, path: &[&str]) -> Option<Value> {
         let (last, above) = path.split_last()?;
         let object = above.iter().try_fold(self.root.object_value()?, |object, key| {
@@ -115,8 +115,8 @@ impl JsoncFile {
         Ok(())
     }
 
-    /// Sets an entry that is ours, or that nobody has; one of the same name that
-    /// somebody else wrote is left alone and told.
+    /// Sets an entry that is ours or missing; one of the same name that somebody else wrote is left
+    /// alone and reported.
     pub(crate) fn set(
         &self,
         path: &[&str],
@@ -184,7 +184,7 @@ impl JsoncFile {
         }
     }
 
-    /// Adds words to a list, each once, behind what stands there.
+    /// Appends words to a list, each once, after its existing elements.
     pub(crate) fn list(&self, path: &[&str], words: &[String]) -> Result<(), SettingsError> {
         let Some((key, above)) = path.split_last() else { return Ok(()) };
         let list = self.array(above, key)?;
@@ -248,7 +248,7 @@ fn named(object: &CstObject, name: &str) -> Vec<CstObjectProp> {
         .collect()
 }
 
-/// The one of this name that counts: of keys that stand more than once, hosts read the last.
+/// Returns the effective property of this name: of duplicate keys, hosts read the last.
 fn last_named(object: &CstObject, name: &str) -> Option<CstObjectProp> {
     named(object, name).pop()
 }

@@ -1,5 +1,5 @@
-//! A small MCP client: one child process, one JSON message a line, one request
-//! at a time. It speaks both eras of the protocol, as agents do.
+//! A small MCP client: one child process, one JSON message per line, one request at a time. It
+//! supports both eras of the protocol, as agents do.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -25,7 +25,7 @@ pub(crate) enum ClientError {
     Start {
         /// Which program.
         program: String,
-        /// What the system said.
+        /// The underlying I/O error.
         source: io::Error,
     },
     /// The pipe broke.

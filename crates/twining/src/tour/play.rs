@@ -75,7 +75,7 @@ fn holds(program: &Path, project: &Path) -> Result<(), TourError> {
     })
 }
 
-/// Runs the hook; nothing said is nothing against it.
+/// Runs the hook; empty output means no objection.
 fn asked_hook(
     program: &Path,
     project: &Path,
@@ -232,7 +232,7 @@ enum TourError {
 /// Plays the tour.
 pub(crate) fn play() -> Result<ExitStatus, CommandError> {
     match story() {
-        // Whoever read the tour has seen enough.
+        // The reader closed the pipe.
         Err(TourError::Print(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             Ok(ExitStatus::Done)
         }

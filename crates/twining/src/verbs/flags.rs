@@ -62,7 +62,7 @@ const WHOLE: [&str; 8] = [
 
 /// A field of an input, as a command line gives it.
 struct Field {
-    /// Where it stands in the JSON: `evidence.tests.run`.
+    /// Its path in the JSON: `evidence.tests.run`.
     path: String,
     long: String,
     shape: FlagShape,
@@ -196,8 +196,7 @@ fn collect(schema: &Map<String, Value>, above: &str, fields: &mut Vec<Field>) {
     }
 }
 
-/// Nothing is required of the parser, because it may stand in JSON; whoever asks
-/// for help is told all the same.
+/// The parser requires nothing, because it may be given in JSON; help still shows what is required.
 fn usage(name: &str, fields: &[Field], shorthands: &[&Field]) -> String {
     let mut usage = format!("twining {name} [OPTIONS]");
     let is_word = |field: &Field| shorthands.iter().any(|word| word.path == field.path);
@@ -299,7 +298,7 @@ impl Field {
         }
     }
 
-    /// What stands for the value in help.
+    /// The placeholder for the value in help.
     fn value_name(&self) -> String {
         let name = self.path.rsplit('.').next().unwrap_or_default();
         let placeholder = match self.shape {
@@ -336,7 +335,7 @@ impl Field {
         placeholder.to_owned()
     }
 
-    /// Puts what was given for it where it stands in the JSON.
+    /// Puts the given values at the field's path in the JSON.
     fn put(&self, given: &mut Map<String, Value>, values: &[&String]) -> Result<(), InvalidInput> {
         let Some(last) = values.last() else { return Ok(()) };
         let refused = |why: String| {

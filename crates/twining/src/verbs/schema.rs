@@ -1,8 +1,8 @@
-//! The schemas models are shown: as short as they can be said, and portable.
+//! The schemas shown to models: as short as possible, and portable.
 //!
-//! What schemars derives is correct and long: meta-schema, titles, integer
-//! formats that TypeScript clients warn about, `null` beside every optional
-//! type, references some clients do not follow. A model pays for each by token.
+//! What schemars derives is correct and long: meta-schema, titles, integer formats that TypeScript
+//! clients warn about, `null` beside every optional type, references some clients do not follow. A
+//! model pays for each by token.
 
 use schemars::JsonSchema;
 use schemars::generate::{Contract, SchemaSettings};
@@ -12,8 +12,8 @@ use twining_model::{InvalidInput, text};
 /// Words that a field is offered at a command line; models learn them from the refusal.
 pub(crate) const OFFERED: &str = "x-offered";
 
-/// The schema of what a verb takes. Models are shown the first paragraph of what is
-/// said of the fields in `described`.
+/// Returns the schema of a verb's input. Models see the first paragraph of the docs of the fields
+/// in `described`.
 pub(crate) fn of_input<T: JsonSchema>(described: &[&str]) -> Map<String, Value> {
     let mut schema = derived::<T>(Contract::Deserialize);
     slim(&mut schema);
@@ -22,7 +22,7 @@ pub(crate) fn of_input<T: JsonSchema>(described: &[&str]) -> Map<String, Value> 
     schema
 }
 
-/// The schema of what a verb takes, with all that is said of its fields.
+/// Returns the schema of a verb's input, with the full docs of its fields.
 pub(crate) fn whole<T: JsonSchema>() -> Map<String, Value> {
     derived::<T>(Contract::Deserialize)
 }
@@ -123,7 +123,7 @@ fn is_nothing(default: &Value) -> bool {
     }
 }
 
-/// An optional field may be left out; that it may also be `null` need not be said.
+/// An optional field may be left out; that it may also be `null` is redundant.
 fn drop_null(schema: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = schema.get_mut("type") {
         types.retain(|name| name != "null");

@@ -37,7 +37,7 @@ fn without_secrets(error: &str) -> String {
     secrets::redact(error).0
 }
 
-/// The words, and where it stands if it was read from a file.
+/// Splits a message from its position in a file, if any.
 fn place_in(words: &str) -> (&str, &str) {
     words.find(" at line ").map_or((words, ""), |at| words.split_at(at))
 }

@@ -1,5 +1,5 @@
-//! What a verb is. One definition serves every door: the command line and MCP
-//! are both made from the table of [`VerbEntry`]s in [`crate::commands`].
+//! Verbs. One definition serves every entry point: the command line and MCP are both built from the
+//! table of [`VerbEntry`]s in [`crate::commands`].
 
 use clap::{ArgMatches, Command};
 use schemars::JsonSchema;
@@ -24,7 +24,7 @@ pub(crate) const FAMILIES: [(&str, &str); 1] =
 /// What verbs belong together; a client may ask for some groups only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum VerbGroup {
-    /// What agents tell each other.
+    /// Messages between agents.
     Blackboard,
     /// What was chosen, and why.
     Decisions,
@@ -96,13 +96,13 @@ pub(crate) enum Effect {
     AddsOnce,
     /// Adds a record each time.
     Adds,
-    /// Changes where existing records stand.
+    /// Changes existing records' status.
     Changes,
     /// Takes records away.
     Removes,
 }
 
-/// A verb, told of the engine's input: one engine call, and how a person sees the answer.
+/// A verb, implemented on the engine's input: one engine call, and how people see the answer.
 /// Schema, flags and help come from the input's fields.
 pub(crate) trait Verb: DeserializeOwned + JsonSchema + 'static {
     /// Its name, in snake case.

@@ -1,4 +1,4 @@
-//! A project under hooks: what a host tells them, and what they answer.
+//! A project with hooks: what a host sends, and what they answer.
 
 use std::fs;
 use std::process::Output;
@@ -100,8 +100,8 @@ pub(crate) fn sh(project: &Project, line: &str) {
     assert!(ran.status.success(), "{line}: {ran:?}");
 }
 
-/// Runs what the agent's shell ran, and tells the hook afterwards that a script did it: what
-/// the guards would have said to the line is left out.
+/// Runs a line as the agent's shell would, then reports it to the hook as a script, bypassing the
+/// guards.
 pub(crate) fn agent_ran_in(project: &Project, session: &str, line: &str) {
     sh(project, line);
     let call = json!({"tool_name": "Bash", "tool_input": {"command": "sh ../script.sh"}, "tool_response": {"stdout": ""}});
@@ -117,7 +117,7 @@ pub(crate) fn pre_commit(project: &Project) -> Ran {
     project.run(&["hook", "--agent", "git", "pre-commit"])
 }
 
-/// What a hook told without holding anybody.
+/// Returns a hook's message that blocks nothing.
 pub(crate) fn notice(answer: &Value) -> String {
     assert_eq!(answer["decision"], Value::Null, "{answer}");
     answer["systemMessage"].as_str().unwrap_or_default().to_owned()

@@ -56,7 +56,7 @@ impl Project {
         ] {
             command.env_remove(name);
         }
-        // A policy of whoever runs the tests must not change what they see.
+        // The tester's own policy must not affect results.
         command.env("XDG_CONFIG_HOME", self.0.path().join("settings-of-nobody"));
         // Outside the project, as a person's is: what lies inside is never taken for theirs.
         command.env("XDG_CACHE_HOME", std::env::temp_dir().join("twining-test-cache"));
@@ -72,7 +72,7 @@ impl Project {
         Self::finish(self.command(words), input)
     }
 
-    /// The same by a host that ends with the call: whoever comes later descends from none.
+    /// Same, through a host that exits with the call: later processes have no host ancestor.
     pub(crate) fn run_by_host(&self, words: &[&str], input: &str) -> Ran {
         let words = [&["-c", "\"$@\"; exit $?", "host", PROGRAM], words].concat();
         Self::finish(self.command_of("sh", &words), input)
@@ -85,7 +85,7 @@ impl Project {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
-        // Whoever refuses its flags does not wait for what is said to it.
+        // A program that rejects its flags does not read stdin.
         let said = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
         assert!(
             said.as_ref().err().is_none_or(|error| error.kind() == std::io::ErrorKind::BrokenPipe),

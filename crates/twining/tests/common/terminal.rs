@@ -25,7 +25,7 @@ pub(crate) struct Terminal {
     keys: fs::File,
     /// The file that programs read from and write to.
     pub name: String,
-    // Read after the last program has let go of it, the terminal would have nothing to tell.
+    // Keeps the terminal open: reading after the last program closed it would return nothing.
     open: fs::File,
 }
 
@@ -43,8 +43,8 @@ impl Terminal {
         self.keys.write_all(format!("{line}\n").as_bytes()).expect("types");
     }
 
-    /// What stands on it, what was typed included. Read up to a mark: what programs
-    /// wrote may come in pieces.
+    /// Returns the screen contents, including typed input. Reads up to a mark: program output may
+    /// arrive in pieces.
     pub(crate) fn shows(&mut self) -> String {
         const MARK: u8 = 1;
         self.open.write_all(&[MARK]).expect("writes");

@@ -310,7 +310,7 @@ impl Workspace {
         self.after_command(line, &ran)
     }
 
-    /// Tells the hook that a command ran, as the host does.
+    /// Reports a command run to the hook, as the host does.
     pub(crate) fn after_command(&self, line: &str, ran: &Ran) -> String {
         let input = json!({"command": line});
         let answer = if ran.code == 0 {
@@ -373,7 +373,7 @@ pub(crate) struct Verdict {
     pub permission: String,
     /// Why it was refused.
     pub reason: String,
-    /// What is told beside an allowed call.
+    /// Message shown with an allowed call.
     pub note: String,
 }
 

@@ -1,5 +1,5 @@
-//! `verify --ci` on real clones: every rule with a pull request that breaks it and an
-//! honest one, and the pages of `docs/reference/ci.md` as they stand there.
+//! `verify --ci` on real clones: for every rule, a pull request that breaks it and an honest one;
+//! the pages of `docs/reference/ci.md` verbatim.
 
 mod pages;
 mod rules;

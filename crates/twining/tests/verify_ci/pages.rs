@@ -1,5 +1,5 @@
-//! The pages of `docs/reference/ci.md`, as they stand there: their shell is run against a bare
-//! repository, without a network, with the program under test on the path.
+//! The pages of `docs/reference/ci.md`, verbatim: their shell code runs against a bare repository,
+//! without a network, with the program under test on the path.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

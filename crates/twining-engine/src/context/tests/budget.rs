@@ -123,7 +123,7 @@ fn carry_out(project: &Project, deeds: &[Deed]) {
     }
 }
 
-/// The ids that are told, then those that are named.
+/// The ids that are included, then those that are listed.
 fn ids(context: &AssembledContext) -> Vec<String> {
     let entries = [
         &context.active_warnings,

@@ -8,7 +8,8 @@ use crate::{
     AssembleInput, AssembledContext, Caller, DecideInput, PostInput, ReconsiderInput, SearchMode,
 };
 
-/// Tells the story twice: to an engine that knows words alone, and to one that knows meanings too.
+/// Runs the case twice: on an engine that matches words alone, and on one that also matches
+/// meaning.
 fn both_ways(shown_for: impl Fn(&Project), check: impl Fn(&Project)) {
     for project in [Project::new(), Project::with_model()] {
         shown_for(&project);

@@ -1,4 +1,4 @@
-//! The state of a scope, as a colleague would tell it.
+//! The summary of a scope.
 
 use twining_model::Authority;
 
@@ -27,7 +27,7 @@ fn counts(summary: &ScopeSummary) -> [u64; 5] {
     ]
 }
 
-/// Where each of these stands in the text, which has them all.
+/// The position of each part in the text, which contains them all.
 fn places(text: &str, parts: &[&str]) -> Vec<usize> {
     parts
         .iter()

@@ -1,4 +1,4 @@
-//! What the reading verbs tell: why, trace, search, impact.
+//! Output of the reading verbs: why, trace, search, impact.
 
 use serde_json::json;
 use twining_model::DecisionStatus;

@@ -327,7 +327,7 @@ fn judge_tests(profile: &GateProfile, measured: &GateMeasurements) -> Option<Gat
             evidence,
             Some("run the tests that were skipped"),
         ),
-        // Those that tell nothing have not passed. What was skipped is not run, and need not be told.
+        // Tests without a result have not passed. Skipped tests do not run, and need no result.
         true if tests.passed.saturating_add(tests.failed) < tests.run => {
             let silent = tests.run - tests.passed.saturating_add(tests.failed);
             let next = "report passed or failed for every test that ran; do not count skipped tests as run";

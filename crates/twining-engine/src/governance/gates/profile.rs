@@ -1,4 +1,4 @@
-//! The profile of a task: what is required of it, and who said so.
+//! The profile of a task: its requirements, and which layer set them.
 
 use std::collections::BTreeMap;
 
@@ -90,8 +90,8 @@ pub(crate) fn profile(policy: &GovernancePolicy, task: &mut Task) -> GateProfile
     if let Some((range, cell)) = gate.at(task.complexity) {
         return filled(&task.task_type, range, cell);
     }
-    // A type that speaks of some complexities only: an override for small tasks is
-    // none for large ones, which meet what any type of a project's own meets.
+    // The type covers only some complexities: an override for small tasks does not apply to large
+    // ones, which get the defaults of any custom type.
     let range = gate.gap_around(task.complexity);
     if range != (1, HARDEST) {
         let (name, complexity) = (&task.task_type, task.complexity);

@@ -45,7 +45,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Lays later settings over these.
+    /// Overlays later settings on these.
     pub(crate) fn overlay(&mut self, later: Self) {
         self.values.extend(later.values);
         later
@@ -125,8 +125,7 @@ impl ListPatch {
     }
 }
 
-/// What a layer says of the gates of a task type: for each complexity, and where
-/// the ranges it speaks of begin and end.
+/// A layer's gates for a task type: for each complexity, with the bounds of the ranges it defines.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct GatePatch {
     pub(crate) cells: [Option<Settings>; HARDEST as usize],
@@ -143,7 +142,7 @@ impl GatePatch {
         }
     }
 
-    /// The range around a complexity, and what is said of it.
+    /// The range around a complexity, and its settings.
     pub(crate) fn at(&self, complexity: u8) -> Option<((u8, u8), &Settings)> {
         let cell = self.cells.get(usize::from(complexity).checked_sub(1)?)?.as_ref()?;
         let low = self.cuts.range(..=complexity).next_back().copied().unwrap_or(1);
@@ -151,7 +150,7 @@ impl GatePatch {
         Some(((low, high), cell))
     }
 
-    /// Every range that something is said of, from low to high.
+    /// Every range with settings, from low to high.
     pub(crate) fn ranges(&self) -> Vec<((u8, u8), &Settings)> {
         let mut ranges: Vec<((u8, u8), &Settings)> =
             (1..=HARDEST).filter_map(|complexity| self.at(complexity)).collect();
@@ -159,7 +158,7 @@ impl GatePatch {
         ranges
     }
 
-    /// The complexities around this one of which nothing is said.
+    /// The range without settings around this complexity.
     pub(crate) fn gap_around(&self, complexity: u8) -> (u8, u8) {
         let silent = |complexity: &u8| self.at(*complexity).is_none();
         let low = (1..=complexity).rev().take_while(silent).last().unwrap_or(complexity);

@@ -43,7 +43,7 @@ pub struct GovernancePolicy {
 }
 
 impl GovernancePolicy {
-    /// Lays the user's file over the defaults, and the project's over both.
+    /// Overlays the user's file on the defaults, and the project's on both.
     #[must_use]
     pub fn resolve(user: &UserPolicy, project: &TextFile) -> Self {
         let mut policy = Self { patch: DEFAULTS.clone(), mistakes: Vec::new() };
@@ -150,7 +150,7 @@ struct PolicyReader<'f> {
     mistakes: Vec<Mistake>,
 }
 
-/// The entries of a map, each key once: of two the later counts, and is said so.
+/// The entries of a map without duplicate keys: the later one wins, and is reported.
 fn unique<'n>(
     entries: &'n [(YamlKey, YamlNode)],
     reader: &mut PolicyReader<'_>,
@@ -347,7 +347,7 @@ pub(crate) fn word(given: &str) -> String {
     given.trim().to_lowercase().replace(['-', ' '], "_")
 }
 
-/// Mistakes of one file that are told.
+/// Maximum number of mistakes reported per file.
 const MOST_MISTAKES: usize = 32;
 
 impl PolicyReader<'_> {

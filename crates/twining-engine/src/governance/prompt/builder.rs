@@ -93,7 +93,7 @@ impl PromptBuilder {
     }
 }
 
-/// A kind of record, its heading, and what tells the rest.
+/// A record kind: its heading, and the tool for the rest.
 struct PromptSection {
     heading: &'static str,
     tool: &'static str,
@@ -112,7 +112,7 @@ struct SectionLines {
 }
 
 impl SectionLines {
-    /// How many are left where so many are told.
+    /// How many are left out if `shown_count` are shown.
     fn more(&self, shown_count: usize) -> u64 {
         (self.listed.lines.len() - shown_count) as u64 + self.listed.beyond
     }
@@ -146,12 +146,12 @@ impl SectionLines {
     }
 }
 
-/// Records beyond those that could be told that are counted, of each kind: to an
-/// agent, more than these are just many.
+/// Maximum number of records counted beyond those shown, of each kind: a larger count tells an
+/// agent nothing more.
 pub(crate) const COUNTED: usize = 1000;
-/// Earlier turns that a prompt tells of, the last one at length.
+/// Number of earlier turns in a prompt, the last one in detail.
 pub(crate) const RECENT_TURNS: usize = 5;
-/// Taken where nobody said how hard a task is: the middle.
+/// Default complexity of a task: the middle.
 pub(super) const COMPLEXITY: i64 = 5;
 
 /// What the prompt is for.
@@ -236,7 +236,7 @@ impl RecordList {
     }
 }
 
-/// A record and the line that tells of it.
+/// A record and its line in the prompt.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordLine {
     pub(crate) record: PromptRecord,

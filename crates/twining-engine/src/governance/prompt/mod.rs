@@ -1,11 +1,10 @@
-//! Prompts: what an agent in a role should have in front of it, as Markdown and
-//! as fields, inside a budget that grows with the task.
+//! Prompts: what an agent in a role needs to know, as Markdown and as fields, within a budget that
+//! grows with the task.
 //!
-//! Built in two steps, because what the memory may fill is what policy and turns
-//! leave: [`begin`] writes those, [`Sheet::room`] says how much is left, and
-//! [`Sheet::finish`] takes decisions, warnings and rules from outside. Whatever
-//! is missing is left out without a word; stored text is put on one line and made
-//! visible, so none of it can pass for a heading of ours.
+//! Built in two steps, because the memory may use only what policy and turns leave: [`begin`]
+//! writes those, [`Sheet::room`] returns how much is left, and [`Sheet::finish`] adds decisions,
+//! warnings and rules. Missing parts are silently omitted; stored text is put on one line and made
+//! visible, so that it cannot imitate one of our headings.
 
 mod builder;
 mod markdown;

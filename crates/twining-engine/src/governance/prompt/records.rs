@@ -1,5 +1,4 @@
-//! What the memory tells in a prompt: decisions, warnings and rules fill what policy
-//! and turns leave.
+//! The memory's part of a prompt: decisions, warnings and rules fill what policy and turns leave.
 
 use twining_model::{DecisionStatus, EntryType, Id, Scope};
 use twining_store::{DecisionState, EntryFilter, View};
@@ -12,7 +11,7 @@ use crate::governance::prompt::{self, PromptBudget};
 use crate::governance::{Prompt, PromptInput, PromptRecord, UserPolicy, turns};
 use crate::knowledge::RuleFact;
 
-/// How a decision stands that others in force contradict.
+/// Status of a decision that others in force contradict.
 const CONTESTED: &str = "contested";
 /// Tokens of a short line about a record.
 const TOKENS_A_LINE: usize = 20;
@@ -31,8 +30,8 @@ impl Engine {
         Ok(builder.finish(memory))
     }
 
-    /// What the other rooms know for a prompt. One that cannot be asked gives
-    /// nothing: an agent with half a prompt is better off than one with none.
+    /// Records from the other modules for a prompt. A failing one contributes nothing: half a
+    /// prompt is better than none.
     fn memory_for(&self, draft: &PromptDraft, budget: PromptBudget) -> PromptMemory {
         // A hook waits for this: where there is no memory yet, not even an empty index is made.
         if !self.store().exists().unwrap_or(false) {

@@ -61,7 +61,7 @@ pub(super) fn root(xml: &str) -> Result<String, ReportProblem> {
     }
 }
 
-/// An attribute's text as it stands; numbers need no more.
+/// An attribute's raw text; numbers need no unescaping.
 fn attribute(element: &BytesStart<'_>, name: &str) -> Option<String> {
     let value = element.try_get_attribute(name).ok().flatten()?;
     Some(value.value.trim().to_owned())
@@ -101,7 +101,7 @@ struct SuiteTotals {
 /// A test case of a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TestCase {
-    /// Its file, suite and class as far as the report tells them, and its name.
+    /// Its file, suite and class, as far as reported, and its name.
     pub place: [String; 4],
     /// Whether it passed; nothing where it was skipped.
     pub passed: Option<bool>,
@@ -121,8 +121,8 @@ pub fn test_cases(bytes: &[u8]) -> Result<Vec<TestCase>, String> {
 pub(super) fn read_junit(xml: &str) -> Result<(Vec<TestCase>, TestCounts), ReportProblem> {
     let (mut cases, mut case): (Vec<TestCase>, Option<(TestCase, CaseResult)>) = (Vec::new(), None);
     let (mut outer, mut suites) = (SuiteTotals::default(), SuiteTotals::default());
-    // For each open element the name of its suite, how many cases it speaks of and how
-    // many came before it.
+    // For each open element: the name of its suite, its declared number of cases, and the number of
+    // cases before it.
     let mut open: Vec<(Option<String>, usize, usize)> = Vec::new();
     let mut short: Option<(usize, usize)> = None;
     walk(xml, |step| match step {
@@ -216,7 +216,7 @@ pub(super) fn read_cobertura(xml: &str) -> Result<LineCounts, ReportProblem> {
                 stated = covered.zip(total).map(|(covered, total)| LineCounts { covered, total });
                 rate = share(element, "line-rate");
             }
-            // A method's lines stand among its class's a second time.
+            // A method's lines are repeated among its class's lines.
             "method" => in_method += 1,
             "line" if in_method == 0 => {
                 counted.total += 1;

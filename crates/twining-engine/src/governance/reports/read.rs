@@ -1,8 +1,7 @@
-//! Reports: what test and coverage tools wrote, read and never run.
+//! Reports: output of test and coverage tools, parsed and never executed.
 //!
-//! The format is told by the content, since file names differ everywhere. A
-//! report that is cut off or strange is a problem to be named; it is never taken
-//! for a report without failures.
+//! The format is detected from the content, since file names vary. A truncated or malformed report
+//! is a problem to report; it never counts as a report without failures.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Recording: amend the turn if it is there, and make room if there are many.
+//! Records a turn: amends it if it exists, and prunes old turns beyond the limit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,8 +33,8 @@ pub struct RecordTurnOutcome {
     pub redacted: Vec<Redaction>,
 }
 
-/// Plans a turn on what is on the shelf. `listed` gives the features that the feature
-/// list calls completed.
+/// Plans recording a turn in the stored turns. `listed` returns the features that the feature list
+/// marks as completed.
 pub(crate) fn plan_record(
     turn_files: &TurnFiles,
     draft: &TurnDraft,
@@ -224,8 +224,7 @@ fn recorded_at(turn: &Turn) -> i64 {
     at.map_or(0, Time::as_ms)
 }
 
-/// A turn that can be read; one that cannot is for a person to look at, and
-/// makes room for nobody.
+/// Reads a turn; `None` if it is unreadable. Such a turn is left for a person and never pruned.
 fn read(turn_files: &TurnFiles, slot: &TurnLocation) -> Option<Turn> {
     let bytes = turn_files.read(slot).ok().flatten()?;
     serde_json::from_slice(&bytes).ok()

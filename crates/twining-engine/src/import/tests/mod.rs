@@ -1,4 +1,4 @@
-//! What other tools wrote, told as our records.
+//! Imports of other tools' files into our records.
 
 mod texts;
 

@@ -1,4 +1,4 @@
-//! Which files are right, and what is said of those that are not.
+//! Which files are valid, and the errors for those that are not.
 
 use super::super::KnowledgeGraph;
 use crate::testing::Project;

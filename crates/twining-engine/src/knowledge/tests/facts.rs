@@ -36,7 +36,7 @@ const NO_SEMICOLONS: &str = r#"digraph ProjectKnowledge {
 }
 "#;
 
-/// An edge may stand before the statement of its head.
+/// An edge may precede the statement of its head.
 const EDGE_FIRST: &str = r#"digraph ProjectKnowledge {
     "api" [type="component" level="architecture" status="current" description="API"];
     "api" -> "error-handling" [relation="must_follow"];

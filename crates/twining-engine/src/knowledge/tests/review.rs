@@ -1,4 +1,4 @@
-//! What a reviewer is told, with git and without.
+//! The context for a reviewer, with git and without.
 
 use super::super::{Changes, ReviewContext, ReviewContextInput, RuleChange};
 use crate::testing::Project;

@@ -23,7 +23,7 @@ fn agent_in(session: &str) -> Caller {
     Caller { agent: "coder".to_owned(), origin }
 }
 
-/// What an agent reports after it was told off for pushing.
+/// An agent's report after being reprimanded for pushing.
 fn pushed() -> StoreTraceInput {
     StoreTraceInput {
         kind: "correction".to_owned(),
@@ -40,7 +40,7 @@ fn report(project: &Project, session: &str, input: &StoreTraceInput) -> String {
     project.engine.store_trace(&agent_in(session), input).expect("stores").id
 }
 
-/// What the hook leaves when a guard speaks.
+/// What the hook records when a guard fires.
 fn seen(project: &Project, change: impl FnOnce(&mut ObservedTrace<'_>)) {
     project.clock.advance_ms(1);
     let mut seen = ObservedTrace {

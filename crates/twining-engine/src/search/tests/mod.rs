@@ -17,7 +17,7 @@ fn found(outcome: &QueryOutcome) -> Vec<&str> {
     outcome.results.iter().map(|hit| hit.entry.summary.as_str()).collect()
 }
 
-/// A board on which one entry speaks of sessions, and others of something else.
+/// A blackboard with one entry about sessions, and others about something else.
 fn about_sessions(project: &Project) {
     project.post("finding", "users are logged out when their session token expires");
     project.post("finding", "the release notes are generated from commit messages");

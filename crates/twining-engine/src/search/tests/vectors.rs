@@ -236,7 +236,7 @@ fn a_text_edited_by_hand_is_embedded_again() {
     assert!(is_found_by_meaning(&project.engine));
 }
 
-/// A disk without room for vectors, as long as it is full.
+/// A disk without space for vectors while it is full.
 struct FullDisk {
     full: AtomicBool,
     fault: Fault,

@@ -80,8 +80,8 @@ fn finding(
     CiFinding::at(RULE, severity, path, &message).on(used.line)
 }
 
-/// The changed file that half of a file's lines were taken from, if that one used the
-/// same before: whoever splits a file brings nothing in.
+/// The changed file that half of a file's lines come from, if it had the same use before: splitting
+/// a file introduces nothing new.
 fn moved_from(
     request: &PullRequest<'_>,
     guards: &GuardSet,

@@ -110,8 +110,8 @@ fn completed(list: &FeatureList, cases: Option<&[TestCase]>) -> Vec<CiEvidence> 
     waiting.filter_map(proven).collect()
 }
 
-/// The test cases of all reports; none where there is no report. One that cannot be
-/// read proves nothing, and is told.
+/// The test cases of all reports; `None` if there is no report. An unreadable one proves nothing,
+/// and is reported.
 fn read_all(reports: &[(String, Vec<u8>)], findings: &mut Vec<CiFinding>) -> Option<Vec<TestCase>> {
     if reports.is_empty() {
         return None;

@@ -51,8 +51,7 @@ fn touching<'r>(
     request.commits.iter().filter(move |commit| commit.files.iter().any(|(file, _)| file == path))
 }
 
-/// The commit with which a claim first stood in a file. What only a merge brought is
-/// the last commit's.
+/// The commit that first added a claim to a file. What only a merge brought is the last commit's.
 fn first_with<'r>(
     request: &'r PullRequest<'_>,
     path: &'r str,

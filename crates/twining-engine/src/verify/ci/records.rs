@@ -8,7 +8,7 @@ use crate::verify::ci::pull_request::{MEMORY, PullRequest};
 use crate::verify::ci::report::{CiFinding, Severity};
 
 const RULE: &str = "records";
-/// Mistakes of one file that are told.
+/// Maximum number of mistakes reported per file.
 const MOST_MISTAKES: usize = 10;
 
 pub(in crate::verify) fn check(request: &PullRequest<'_>) -> Vec<CiFinding> {
@@ -111,7 +111,7 @@ fn knowledge(request: &PullRequest<'_>) -> Vec<CiFinding> {
     findings
 }
 
-/// Edges that ruled something out and are gone: a review decides, so it is told.
+/// Reports removed edges that ruled something out: a review decides.
 fn lifted(path: &str, before: &KnowledgeGraph, after: &KnowledgeGraph) -> Option<CiFinding> {
     let now = KnowledgeFacts::of(after).must_not_use;
     let gone = KnowledgeFacts::of(before).must_not_use;

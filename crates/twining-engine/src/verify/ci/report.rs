@@ -9,10 +9,10 @@ use twining_model::words;
 use super::pull_request::PullRequest;
 use super::{banned_uses, features, human_authorship, policy, records, secrets};
 
-/// Findings that are told; a thousand say no more than a few hundred.
+/// Maximum findings reported; a thousand say no more than a few hundred.
 const MOST_FINDINGS: usize = 500;
 
-/// What whoever runs it says.
+/// Options of a CI run.
 #[derive(Clone, Debug, Default)]
 pub struct CiOptions {
     /// JUnit reports of the head, each with its name.
@@ -49,7 +49,7 @@ pub struct CiSummary {
     pub errors: usize,
     /// Doubtful ones.
     pub warnings: usize,
-    /// Remarks for whoever reviews.
+    /// Remarks for the reviewer.
     pub notes: usize,
     /// Files that changed.
     pub files: usize,
@@ -126,8 +126,8 @@ pub fn verify_pull_request(
     })
 }
 
-/// The authors that are agents; none where nobody said. Only `*` and `?` are signs:
-/// the name of many an agent ends with `[bot]`.
+/// The authors that are agents; `None` if not configured. Only `*` and `?` are wildcards: many
+/// agent names end with `[bot]`.
 fn patterns(given: &[String]) -> Result<Option<GlobSet>, String> {
     if given.is_empty() {
         return Ok(None);

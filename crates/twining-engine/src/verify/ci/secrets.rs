@@ -39,7 +39,7 @@ fn in_file(file: &ChangedFile) -> Vec<CiFinding> {
     let known: HashSet<&str> = before.lines().collect();
     let mut found = Vec::new();
     for (number, line) in (1..).zip(after.lines()).filter(|(_, line)| !known.contains(line)) {
-        // A record is looked at as it reads, and other text as it stands.
+        // A record is scanned by its decoded values, other text as is.
         let parts = serde_json::from_str::<Value>(line)
             .map_or_else(|_| vec![line.to_owned()], |value| texts(&value));
         found.extend(

@@ -39,8 +39,8 @@ pub(crate) struct TestCommand {
 }
 
 impl TestCommand {
-    /// Reads a line that began in `cwd`, a folder of the project; none where it began
-    /// elsewhere. `is_there` tells whether a path of the project exists.
+    /// Parses a command line started in `cwd`, a folder of the project; `cwd` is `None` if
+    /// elsewhere. `is_there` returns whether a project path exists.
     pub(crate) fn read(
         line: &str,
         checkout: &Path,

@@ -114,7 +114,7 @@ fn nothing(run: &TestRun) -> Option<String> {
 }
 
 impl<'c> EvidenceCase<'c> {
-    /// Runs that may be of this feature, newest first. One that was told late is as old as it was.
+    /// Runs that may cover this feature, newest first. A run reported late keeps its own time.
     fn runs(&self) -> Vec<&'c TestRun> {
         let is_about =
             |run: &&TestRun| run.feature.as_ref().is_none_or(|id| *id == self.feature.id);
@@ -181,7 +181,7 @@ impl<'c> EvidenceCase<'c> {
             .find_map(|(what, at)| Some(format!("{what} at {}, after the run of `{command}`", at?)))
     }
 
-    /// Tells of a failed run that this one did not run again as a whole.
+    /// Describes a failed run that this one did not fully repeat.
     fn narrower(&self, accepted: &TestRun) -> Option<String> {
         let runs = self.runs();
         let at = runs.iter().position(|run| run.id == accepted.id)?;

@@ -1,9 +1,9 @@
-//! Evidence that a feature works: the test runs that are known, how much each is
-//! worth, and which of them decides.
+//! Evidence that a feature works: the known test runs, how much each is worth, and which one
+//! decides.
 //!
-//! A run is told by an agent, seen by the host's hook, or found good by CI. The
-//! runner's own counts say how it went, whatever the command line around it; the
-//! newest run that covers a feature's tests decides. Nothing here runs a command.
+//! A run is reported by an agent, observed by the host's hook, or verified by CI. The runner's own
+//! counts determine the result, whatever the command line around it; the newest run that covers a
+//! feature's tests decides. Nothing here runs a command.
 
 mod command_analysis;
 mod judge;

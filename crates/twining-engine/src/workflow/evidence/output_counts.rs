@@ -44,8 +44,8 @@ fn may_count(line: &str) -> bool {
     is_tap || line.as_bytes().windows(4).any(is_stem)
 }
 
-/// What the lines so far add up to. Where a runner tells the same twice, one source
-/// is chosen in [`Tally::total`].
+/// Totals of the lines so far. If a runner reports the same counts twice, [`Tally::total`] picks
+/// one source.
 #[derive(Default)]
 struct OutputCounts {
     summed: Option<TestCounts>,

@@ -118,7 +118,7 @@ impl Engine {
 
     /// How the files are of features that somebody may soon call tested.
     fn files_in_work(&self, checkout: &Path) -> Result<FileStates, Failure> {
-        // A list that cannot be read has no features; whoever judges by it says so.
+        // An unreadable list has no features; the code that judges by it reports that.
         let Ok(Some(list)) = read_list(&self.store().documents().features()?) else {
             return Ok(FileStates::new());
         };
@@ -153,8 +153,8 @@ struct CiProof {
 }
 
 impl Engine {
-    /// The run a report speaks of, with what can be checked of it read from disk; none
-    /// where it names at most a command.
+    /// The run described by a report, with everything verifiable read from disk; `None` if it names
+    /// at most a command.
     pub(in crate::workflow) fn reported_run(
         &self,
         caller: &Caller,
@@ -195,7 +195,7 @@ impl Engine {
         let written = files
             .filter_map(|path| written_at(checkout, path).or_else(|| written_at(project, path)));
         let at = written.fold(run.at, std::cmp::Ord::min);
-        // What is on disk counts over what was printed, and that over what is said.
+        // Reports on disk take precedence over printed output, and that over claimed counts.
         let counted = read.iter().filter_map(|report| report.tests).reduce(TestCounts::plus);
         let tests =
             counted.or_else(|| evidence.output.as_deref().and_then(counts_in)).or(draft.claimed);

@@ -23,7 +23,7 @@ const MAX_GROUPS: usize = 8;
 const MAX_LINE: usize = 100;
 const MAX_HEAD: usize = 1_000;
 
-/// A test as it stands in one version of a file.
+/// A test as defined in one version of a file.
 pub(super) struct TestDefinition {
     pub path: String,
     pub name: String,

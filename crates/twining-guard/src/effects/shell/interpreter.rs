@@ -17,7 +17,7 @@ pub(super) struct Interpreter {
     pub(super) depth: usize,
     pub(super) written: HashSet<ShellWrite>,
     steps: usize,
-    /// Whether this line stands in another: `bash -c`, `eval`.
+    /// Whether this line is inside another: `bash -c`, `eval`.
     is_nested: bool,
 }
 
@@ -71,7 +71,7 @@ impl CommandOutput {
 }
 
 impl Interpreter {
-    /// Follows a line that stands in a line; one in that is not followed.
+    /// Interprets a nested command line, one level deep only.
     pub(super) fn run_nested(&mut self, program: &str, line: &str) -> CommandOutput {
         if !std::mem::replace(&mut self.is_nested, true) {
             let depth = self.depth;
@@ -260,7 +260,7 @@ impl WorkingDir {
     }
 }
 
-/// A path without `.`, and without `..` where a name stands before it; `.` if nothing is left.
+/// The path without `.`, and without `..` that follows a name; `.` if nothing is left.
 fn normalize(path: &str) -> String {
     let root = if path.starts_with('/') { "/" } else { "" };
     let mut names: Vec<&str> = Vec::new();

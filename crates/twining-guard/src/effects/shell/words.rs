@@ -166,7 +166,7 @@ impl ShellParser<'_, '_> {
         Ok(word)
     }
 
-    /// `{a,b}` and `{1..9}` stand for several words; other braces are text.
+    /// `{a,b}` and `{1..9}` expand to several words; other braces are literal.
     fn braces(&mut self) -> WordPart {
         let rest = self.rest();
         let braces = rest

@@ -1,6 +1,6 @@
-//! The blackboard: usually a few new lines at the end; after git was at it,
-//! anything. Stretches of lines are known by their hashes, so that only what
-//! follows the first difference is read anew.
+//! The blackboard: usually a few new lines at the end; after a git operation, anything. Ranges of
+//! lines are identified by their hashes, so that only what follows the first difference is read
+//! again.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use twining_model::scope::CaseFolding;
@@ -22,7 +22,7 @@ const SEGMENT_BYTES: u64 = 64 * 1024;
 /// edit in place that keeps the length goes unnoticed if a program that is not us
 /// appends to the same file before anybody looks; our own writers count it.
 const SMALL_BYTES: u64 = 256 * 1024;
-/// More than this to take out and read again, and building anew is quicker.
+/// Above this many bytes to remove and reread, rebuilding is faster.
 const REWRITE_BYTES: u64 = 8 * 1024 * 1024;
 
 const SEGMENTS: &str = "SELECT start, line, hash FROM segment ORDER BY start";
@@ -76,7 +76,7 @@ fn step(
     files: &StoreFiles,
 ) -> Result<BoardStep, StoreError> {
     let file = match files.board() {
-        // A link or a pipe is not followed; its own state tells when it changes.
+        // A link or a pipe is not followed; its own state shows when it changes.
         Err(error @ (StoreError::Unsafe { .. } | StoreError::Damaged { .. })) => {
             return Ok(BoardStep::Nothing {
                 print: files.board_fingerprint()?,
@@ -105,7 +105,7 @@ fn step(
 }
 
 impl BoardPlan {
-    /// Whether building everything anew is quicker.
+    /// Whether a full rebuild is faster.
     pub(in crate::index) fn prefers_rebuild(&self, known: &IndexedFiles) -> bool {
         let mark = &known.board;
         match &self.step {

@@ -1,7 +1,7 @@
 //! Entries as rows: the board is a stack of lines, pushed and popped at its end.
 //!
-//! Of several lines with one id the last is live and the others are shadowed.
-//! An entry that asks is open unless a live one closes it, wherever that stands.
+//! Of several lines with one id the last is live and the others are shadowed. An entry that asks is
+//! open unless a live one closes it, at any position.
 
 use rusqlite::params;
 use twining_model::scope::CaseFolding;
@@ -49,7 +49,7 @@ pub(super) fn time_of(timestamp: &str, id: &str) -> i64 {
     Time::read(timestamp).or_else(|| Id::read(id).map(|id| id.time())).map_or(0, Time::as_ms)
 }
 
-/// The key of a scope as it stands in a file.
+/// Returns the key of a scope as written in a file.
 pub(super) fn scope_key(scope: &str, folding: CaseFolding) -> String {
     let key = Scope::read(clip(scope, limits::ELEMENT_BYTES)).key(folding);
     // Lower case can be longer than what it came from.
@@ -136,7 +136,7 @@ impl IndexUpdate<'_> {
         }
     }
 
-    /// Takes the last line off, which is live: what shadows a line stands after it.
+    /// Removes the last line, which is live: a shadowing line comes after the shadowed one.
     fn pop(&mut self, pos: i64) -> Result<(), StoreError> {
         let id = self.hide(pos)?;
         self.conn.prepare_cached(DELETE)?.execute([pos])?;

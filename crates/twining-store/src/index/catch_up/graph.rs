@@ -53,7 +53,7 @@ const INSERT_ENTITY: &str = "INSERT INTO entity(id, name, name_key, kind, alone,
 const UPDATE_ENTITY: &str =
     "UPDATE entity SET name = ?2, name_key = ?3, kind = ?4, raw = ?5, sum = ?6 WHERE num = ?1";
 const DELETE_ENTITY: &str = "DELETE FROM entity WHERE id = ?1 RETURNING num, alone";
-// In two indexes: a text that stands in every property must not slow down a look at the names.
+// In two indexes: a text that occurs in every property must not slow down a name lookup.
 const INSERT_TEXT: &str = "INSERT INTO entity_text(rowid, name) VALUES(?1, ?2)";
 const INSERT_NOTE: &str = "INSERT INTO entity_note(rowid, properties) VALUES(?1, ?2)";
 const DELETE_TEXT: &str = "DELETE FROM entity_text WHERE rowid = ?1";
@@ -92,8 +92,8 @@ impl IndexUpdate<'_> {
             let mut overlay =
                 if reloads.contains(&true) { files.journal_all()? } else { Vec::new() };
             overlay.retain(|line| line.seq <= through);
-            // A writer may replace an array and then shorten the journal while we read
-            // the one and then the other. If the arrays stand, so did the journal.
+            // A writer may replace an array and then shorten the journal between our two reads. If
+            // the arrays are unchanged, so was the journal.
             let is_unchanged = array_prints(files)? == loaded;
             for (i, array) in ARRAYS.into_iter().enumerate() {
                 for line in if reloads[i] { &overlay } else { &lines } {
@@ -110,8 +110,8 @@ impl IndexUpdate<'_> {
         Ok(())
     }
 
-    /// The arrays and how far the journal goes. A writer changes an array first and then
-    /// says so: whoever looks in between waits for it instead of reading everything.
+    /// Returns the arrays and the journal position. A writer changes an array first and then
+    /// records it: a reader in between waits instead of reading everything.
     fn stable_arrays(
         &self,
         files: &StoreFiles,
@@ -227,7 +227,7 @@ impl IndexUpdate<'_> {
         Ok(print)
     }
 
-    /// Takes an element in; or tells why it cannot be read.
+    /// Adds an element, or returns why it cannot be read.
     fn take_element(
         &mut self,
         array: Array,
@@ -256,7 +256,7 @@ impl IndexUpdate<'_> {
             Err(error) => return Ok(Err(format!("not an element of this array: {error}"))),
         }
         self.rows += 1;
-        // Known from now on: a second element with this id replaces it, whatever stood here before.
+        // Known from now on: a second element with this id replaces it, whatever was here before.
         rows.insert(id, (sum, true));
         Ok(Ok(()))
     }
@@ -361,7 +361,7 @@ impl IndexUpdate<'_> {
         Ok(())
     }
 
-    /// Notes whether an entity has relations; tells whether there is such an entity.
+    /// Notes whether an entity has relations; returns whether the entity exists.
     fn set_alone(&mut self, id: &str, alone: bool) -> Result<bool, StoreError> {
         let Some((num, was)) = self.find::<(i64, bool)>(ALONE, id)? else { return Ok(false) };
         if was != alone {

@@ -88,7 +88,7 @@ impl IndexFixture {
         );
     }
 
-    /// What the index should hold: everything read anew.
+    /// Returns the expected index: everything read again.
     pub(super) fn rebuilt(&self) -> Index {
         let index = Index::in_memory().expect("opens");
         let board = catch_up::plan_board(&index.conn, &IndexedFiles::default(), &self.files)
@@ -164,7 +164,7 @@ const TABLES: [&str; 18] = [
     "SELECT 'entity note', term, id, col, offset FROM entity_notes JOIN entity ON num = doc",
 ];
 
-/// Every row of every table, without what tells one file from its copy.
+/// Every row of every table, without what distinguishes a file from its copy.
 pub(super) fn dump(conn: &Connection) -> Vec<Vec<String>> {
     conn.execute_batch(
         "CREATE VIRTUAL TABLE IF NOT EXISTS temp.entry_words USING fts5vocab('main', 'entry_text', 'instance');

@@ -155,7 +155,7 @@ fn a_writer_that_was_killed_is_looked_after_and_its_database_kept_if_it_is_sound
         fs::OpenOptions::new().write(true).open(fixture.path("local/index.db")).expect("opens");
     file.write_all_at(&[0xAA; 64], 3 * 4096).expect("breaks a page");
     database_files::mark_writing(&fixture.files, ino).expect("stamps");
-    // A page was broken, so it was thrown away and built anew.
+    // A page was corrupt, so the index was discarded and rebuilt.
     let index = Index::open(&fixture.files).expect("opens");
     assert_eq!(view(&index).counts().expect("counts").entries, 0);
     fixture.assert_right(&fixture.index());

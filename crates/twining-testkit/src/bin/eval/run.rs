@@ -85,7 +85,7 @@ fn put_away(engine: &Engine, kept: &Path) -> EvalOutcome<()> {
     Ok(fs::write(kept, bytes)?)
 }
 
-/// An engine whose clock stands an hour after the last record.
+/// An engine whose clock is an hour after the last record.
 fn engine(project: &Path, records: &[&Value], keyword: bool) -> EvalOutcome<Engine> {
     let last = records
         .iter()
@@ -123,7 +123,7 @@ impl EvalRun<'_> {
                 let input =
                     QueryInput { query: words.clone(), limit: Some(LIST), ..QueryInput::default() };
                 let results = self.engine.query(&input)?.results;
-                // The announcement of a decision stands for it.
+                // A decision's announcement counts as the decision.
                 let ids: Vec<String> = results
                     .into_iter()
                     .map(|hit| hit.entry.relates_to.into_iter().next().unwrap_or(hit.entry.id))

@@ -1,5 +1,5 @@
-//! The program under measurement, from outside: an MCP client with one request
-//! outstanding, and what the kernel tells of a process.
+//! The program under measurement, from outside: an MCP client with one request outstanding, and the
+//! kernel's figures for a process.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -25,7 +25,7 @@ pub(crate) struct BenchClient {
 }
 
 impl BenchClient {
-    /// Starts a server on a project. Nothing has been said to it yet.
+    /// Starts a server on a project. Sends no request yet.
     pub(crate) fn start(twining: &Path, project: &Path) -> BenchResult<Self> {
         let mut server = Command::new(twining)
             .args(["mcp", "--project"])

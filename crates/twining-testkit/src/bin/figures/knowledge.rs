@@ -1,5 +1,5 @@
-//! The reviewed graph: read, checked and indexed anew in one process, and in a
-//! server whose file changed.
+//! The reviewed graph: read, checked and indexed again in one process, and in a server whose file
+//! changed.
 
 use std::fmt::Write as _;
 use std::time::Duration;

@@ -239,7 +239,7 @@ impl TimedStore {
 pub(crate) fn writes(bench: &mut Bench) -> BenchResult<()> {
     let mut sides =
         [TimedStore::warm(bench, StoreSize::SMALL)?, TimedStore::warm(bench, StoreSize::LARGE)?];
-    // What the first writes left to do behind the scenes is not part of the next.
+    // Background work of the first writes must not count towards the next.
     std::thread::sleep(Duration::from_secs(2));
     log_progress("writes");
     // In turns, so that a noisy moment hits both.
@@ -387,7 +387,7 @@ fn read_row(name: &str, timed: &TimedSample, table: &mut FigureTable) {
     ]);
 }
 
-/// The index built anew, and caught up after others wrote.
+/// Rebuilds the index, and catches up after other processes wrote.
 pub(crate) fn rebuild(bench: &mut Bench) -> BenchResult<()> {
     rebuild_from_nothing(bench)?;
     catch_up(bench)

@@ -65,7 +65,7 @@ enum FigurePart {
     Readers,
     /// Query and assemble, by meaning and by words
     Search,
-    /// The index built anew and caught up
+    /// The index, rebuilt and caught up
     Rebuild,
     /// Role, gates and prompt, as a hook asks for them
     Prompts,
@@ -73,7 +73,7 @@ enum FigurePart {
     Guards,
     /// `init`, and git's hooks at a commit
     Adoption,
-    /// The reviewed graph, read and indexed anew
+    /// The reviewed graph, read and indexed again
     Knowledge,
     /// Commits right after the reply of every verb that writes
     Acknowledged,
@@ -231,7 +231,7 @@ pub fn show(part: &impl std::fmt::Display) {
     println!("{part}");
 }
 
-/// Tells whoever waits what is going on.
+/// Reports progress to the user.
 #[expect(clippy::print_stderr, reason = "this is a program for people")]
 pub fn log_progress(doing: &str) {
     eprintln!("figures: {doing}");

@@ -45,8 +45,8 @@ pub(crate) struct CrowdMember {
     pub offset: Duration,
 }
 
-/// The life of one process of a crowd: says when it is ready, posts from the
-/// word on, and tells how long each post took in nanoseconds.
+/// Runs one process of a crowd: reports when it is ready, posts after the start signal, and prints
+/// how long each post took in nanoseconds.
 pub(crate) fn be_member(member: &CrowdMember) -> BenchResult<()> {
     let place = StoreLocation { project: member.project.clone(), ..StoreLocation::default() };
     let store = Arc::new(Store::open(place, ids())?);
@@ -175,7 +175,7 @@ fn gather(
             return Err("a process of the crowd ended before it began".into());
         }
     }
-    // Their first posts gave every housekeeper something to do.
+    // Every housekeeper has work left from the first posts.
     std::thread::sleep(Duration::from_secs(2));
     for member in &mut members {
         member.word.write_all(b"go\n")?;

@@ -33,7 +33,7 @@ pub(crate) fn readers(bench: &mut Bench) -> BenchResult<()> {
     log_progress("threads that read at once");
     let place = StoreLocation { project: project.path().to_owned(), ..StoreLocation::default() };
     let engine = Engine::new(Arc::new(Store::open(place, twining_testkit::ids())?));
-    // As in a server, which stays and is told what changed.
+    // As in a server, which keeps running and learns of changes.
     let _housekeeper = Housekeeper::start(Arc::clone(engine.store()));
     let mut table = FigureTable::new(
         "threads that read at once",

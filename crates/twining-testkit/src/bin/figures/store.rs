@@ -125,14 +125,14 @@ pub(crate) struct BenchStores {
 }
 
 impl BenchStores {
-    /// None yet; they will stand in `dir`, or where the system keeps temporary files.
+    /// Starts empty; stores are created in `dir`, or in the system's temporary folder.
     pub(crate) fn new(dir: Option<&Path>) -> BenchResult<Self> {
         let builder = || tempfile::Builder::new().prefix("twining-figures-").to_owned();
         let root = dir.map_or_else(|| builder().tempdir(), |dir| builder().tempdir_in(dir))?;
         Ok(Self { root, made: BTreeMap::new() })
     }
 
-    /// Where they stand.
+    /// Their folder.
     #[must_use]
     pub(crate) fn path(&self) -> &Path {
         self.root.path()

@@ -42,7 +42,7 @@ pub(super) fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
         };
         let new = new_since(&comparison.before);
         notices.extend(new.iter().map(|used| notice(comparison, path, used)));
-        // What this turn committed is told while upstream is without it.
+        // Reports what this turn committed until upstream has it.
         if let Some(base) = comparison.work_base().filter(|_| (comparison.changed_this_turn)(path))
         {
             let committed = new_since(std::slice::from_ref(base))

@@ -13,7 +13,7 @@ use crate::project::Project;
 /// What a notice asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum NoticeLevel {
-    /// It is told and posted.
+    /// Reported and posted.
     Tell,
     /// It holds an agent once, or refuses a commit.
     Refuse,

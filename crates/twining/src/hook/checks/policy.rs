@@ -1,5 +1,5 @@
-//! A policy, or the lines that wire Twining to hosts, made milder. A person may have
-//! meant it, so it is told and never held.
+//! Weakened policy or host wiring. A person may have intended it, so it is reported and never
+//! blocks.
 
 use twining_guard::checks::wiring::unwired;
 use twining_guard::policy::PROJECT_FILE;

@@ -14,8 +14,8 @@ const BY_HAND: [&str; 2] = ["policy.yml", "config.yml"];
 /// Differences that are named one by one.
 const MAX_NAMED: usize = 5;
 
-/// Compares the working tree with HEAD and with the merge base. Who did it nobody can
-/// tell, so nobody is held.
+/// Compares the working tree with HEAD and with the merge base. The author of a change is unknown,
+/// so nothing blocks.
 pub(super) fn in_working_tree(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
     let located = &comparison.project.located;
     let is_compared = located.checkout == located.place.project && comparison.base.is_none();

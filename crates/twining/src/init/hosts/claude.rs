@@ -15,9 +15,9 @@ const TOOLS: &str = "Write|Edit|MultiEdit|NotebookEdit|Bash|Read|mcp__.*";
 /// The same, and those that show what a command in the background printed.
 const RESULTS: &str = "Write|Edit|MultiEdit|NotebookEdit|Bash|BashOutput|TaskOutput|Read|mcp__.*";
 
-/// Events, and the tools they are for. No handler says `onFailure: block`: these settings
-/// are shared, and whoever has no `twining` could neither read nor write. Where ours
-/// runs and cannot judge a call, it refuses by itself.
+/// Events, and the tools they are for. No handler sets `onFailure: block`: these settings are
+/// shared, and a user without `twining` could neither read nor write. If ours runs and cannot judge
+/// a call, it refuses by itself.
 const EVENTS: [(&str, Option<&str>); 12] = [
     ("SessionStart", None),
     ("UserPromptSubmit", None),

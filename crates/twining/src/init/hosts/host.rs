@@ -11,7 +11,7 @@ use crate::init::patch::{FilePatch, PatchKind};
 /// Seconds a host waits for a hook; one takes milliseconds.
 pub(super) const HOOK_TIMEOUT_SECONDS: u64 = 5;
 
-/// What agents are told, in every host.
+/// Instructions for agents, in every host.
 pub(super) const INSTRUCTIONS: &str = include_str!("../texts/instructions.md");
 
 /// A host.
@@ -34,7 +34,7 @@ pub(crate) enum HostKind {
 pub(crate) enum Visibility {
     /// Everybody who clones the repository.
     Team,
-    /// Whoever runs it; git tracks none of it.
+    /// Only its user; git tracks none of it.
     Stealth,
 }
 
@@ -172,8 +172,8 @@ impl InstallEnvironment {
         FilePatch { file: self.checkout.join(file), within: self.checkout.clone(), part }
     }
 
-    /// What agents are told, in the file a host reads. In stealth nothing: an
-    /// untracked file of that name would be in the way of the team's.
+    /// Returns the agent instructions, in the file a host reads. In stealth nothing: an untracked
+    /// file of that name would conflict with the team's.
     pub(super) fn instructions(&self, file: &str) -> Option<FilePatch> {
         (self.visibility == Visibility::Team).then(|| {
             self.patch(file, PatchKind::Block(MarkerStyle::Markdown, INSTRUCTIONS.to_owned()))
@@ -205,8 +205,8 @@ pub(super) fn group(matcher: Option<&str>, handler: &Value) -> Value {
     }
 }
 
-/// The file agents of several hosts read. One that only points to another is
-/// left alone: the other is told.
+/// The file agents of several hosts read. One that only points to another is left alone: the other
+/// is used.
 pub(super) fn instructions_file(checkout: &Path, file: &str) -> String {
     let text = std::fs::read_to_string(checkout.join(file)).unwrap_or_default();
     if file == "CLAUDE.md" && text.lines().any(|line| line.trim() == "@AGENTS.md") {
