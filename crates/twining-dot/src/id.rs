@@ -145,27 +145,31 @@ fn reads_bare(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     #[test]
     fn quotes_only_when_needed() {
-        for (text, shown) in [
-            ("a", "a"),
-            ("a_1", "a_1"),
-            ("-1.5", "-1.5"),
-            (".5", ".5"),
-            ("3.", "3."),
-            ("1a", "\"1a\""),
-            ("", "\"\""),
-            ("api-server", "\"api-server\""),
-            ("Node", "\"Node\""),
-            ("größe", "größe"),
-            ("a b", "\"a b\""),
-            ("say \"hi\"", "\"say \\\"hi\\\"\""),
-            ("\u{a0}", "\"\u{a0}\""),
-            ("-", "\"-\""),
-        ] {
-            assert_eq!(DotId::new(text).to_string(), shown);
-        }
+        each(
+            [
+                ("a", "a"),
+                ("a_1", "a_1"),
+                ("-1.5", "-1.5"),
+                (".5", ".5"),
+                ("3.", "3."),
+                ("1a", "\"1a\""),
+                ("", "\"\""),
+                ("api-server", "\"api-server\""),
+                ("Node", "\"Node\""),
+                ("größe", "größe"),
+                ("a b", "\"a b\""),
+                ("say \"hi\"", "\"say \\\"hi\\\"\""),
+                ("\u{a0}", "\"\u{a0}\""),
+                ("-", "\"-\""),
+            ],
+            |(text, shown)| {
+                assert_eq!(DotId::new(text).to_string(), shown);
+            },
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use twining_dot::{
     DotDocument, DotId, DrawOptions, LabelSource, LayoutDirection, dot, layout, mermaid, svg,
 };
+use twining_testcases::each;
 
 fn options() -> DrawOptions {
     DrawOptions {
@@ -26,17 +27,20 @@ fn svg_holds_everything_and_escapes_it() {
     let picture = svg(document.graph(), &options());
     assert!(picture.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\""));
     assert!(picture.ends_with("</svg>\n"));
-    for part in [
-        "<title>K &lt;1&gt;</title>",
-        "<title>a &amp; b</title>",
-        "say &quot;hi&quot;",
-        "&lt;now&gt;",
-        "uses &lt;it&gt;",
-        ">pattern<",
-        ">rule<",
-    ] {
-        assert!(picture.contains(part), "{part} is missing in {picture}");
-    }
+    each(
+        [
+            "<title>K &lt;1&gt;</title>",
+            "<title>a &amp; b</title>",
+            "say &quot;hi&quot;",
+            "&lt;now&gt;",
+            "uses &lt;it&gt;",
+            ">pattern<",
+            ">rule<",
+        ],
+        |part| {
+            assert!(picture.contains(part), "{part} is missing in {picture}");
+        },
+    );
     assert_eq!(picture.matches("<rect").count(), 1 + 3 + 2);
     assert_eq!(picture.matches("marker-end").count(), 4);
     assert_eq!(picture, svg(document.graph(), &options()));
@@ -48,7 +52,7 @@ fn boxes_do_not_overlap_and_edges_run_with_the_direction() {
         .map(|node| format!("n{node} -> n{}; n{node} -> n{};", node * 2 + 1, node * 2 + 2))
         .collect();
     let document = DotDocument::parse(format!("digraph {{ {source} }}"));
-    for direction in [LayoutDirection::Down, LayoutDirection::Right] {
+    each([LayoutDirection::Down, LayoutDirection::Right], |direction| {
         let drawing =
             layout(document.graph(), &DrawOptions { direction, ..DrawOptions::default() });
         for (index, left) in drawing.nodes.iter().enumerate() {
@@ -65,7 +69,7 @@ fn boxes_do_not_overlap_and_edges_run_with_the_direction() {
             _ => false,
         };
         assert!(drawing.edges.iter().all(forward));
-    }
+    });
 }
 
 #[test]

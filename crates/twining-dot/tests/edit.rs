@@ -1,6 +1,7 @@
 //! Edits: what the file looks like afterwards.
 
 use twining_dot::{DotDocument, DotId, EdgeSelector, EditError};
+use twining_testcases::each;
 
 /// The source after an edit that must succeed.
 fn after(source: &str, edit: impl FnOnce(&mut DotDocument) -> Result<(), EditError>) -> String {
@@ -69,16 +70,20 @@ fn a_new_attribute_gets_a_line_like_its_neighbours() {
 fn an_attribute_goes_with_its_line_or_its_comma() {
     let edited = after(KNOWLEDGE, |document| document.remove_node_attr("error-handling", "status"));
     assert_eq!(edited, KNOWLEDGE.replace("        status=\"current\"   // since spring\n", ""));
-    for (name, left) in [
-        ("x", "graph { a [y=2, z=3] }"),
-        ("y", "graph { a [x=1, z=3] }"),
-        ("z", "graph { a [x=1, y=2] }"),
-    ] {
-        assert_eq!(
-            after("graph { a [x=1, y=2, z=3] }", |document| document.remove_node_attr("a", name)),
-            left
-        );
-    }
+    each(
+        [
+            ("x", "graph { a [y=2, z=3] }"),
+            ("y", "graph { a [x=1, z=3] }"),
+            ("z", "graph { a [x=1, y=2] }"),
+        ],
+        |(name, left)| {
+            assert_eq!(
+                after("graph { a [x=1, y=2, z=3] }", |document| document
+                    .remove_node_attr("a", name)),
+                left
+            );
+        },
+    );
     assert_eq!(
         after("graph { a [x=1]; }", |document| document.remove_node_attr("a", "x")),
         "graph { a; }"

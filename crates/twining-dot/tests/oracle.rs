@@ -1,6 +1,7 @@
 //! What Graphviz says of a source, we say too: accepted and refused alike, with the same numbers.
 
 use std::path::PathBuf;
+use twining_testcases::each;
 
 use twining_dot::{DotDocument, check};
 
@@ -53,9 +54,9 @@ fn sources_are_read_as_graphviz_reads_them() {
         ("digraph {\n a b=\n}", Err(3)),
         ("{ a }", Err(1)),
     ];
-    for (source, wanted) in rows {
+    each(rows, |(source, wanted)| {
         assert_eq!(answer(source.as_bytes()), wanted, "{source}");
-    }
+    });
 }
 
 /// `TWINING_DOT_FILES` names a folder of DOT files with `expected.json`: `{"files": {NAME: {"ok",
@@ -68,12 +69,12 @@ fn real_files_are_read_as_graphviz_reads_them() {
     let expected: serde_json::Value =
         serde_json::from_slice(&expected).expect("expected.json is JSON");
     let number = |value: &serde_json::Value| value.as_u64().map_or(0, |n| n as usize);
-    for (name, wanted) in expected["files"].as_object().expect("a map of files") {
+    each(expected["files"].as_object().expect("a map of files"), |(name, wanted)| {
         let source = std::fs::read(folder.join(name)).expect("a listed file is there");
         let wanted = match wanted["ok"] == true {
             true => Ok((number(&wanted["nodes"]), number(&wanted["edges"]))),
             false => Err(number(&wanted["line"])),
         };
         assert_eq!(answer(&source), wanted, "{name}");
-    }
+    });
 }

@@ -1,6 +1,7 @@
 //! The language, rule by rule: what is read, what is refused and where.
 
 use twining_dot::{AttributeOrigin, Charset, DEEPEST, DotDocument, DotId, check};
+use twining_testcases::each;
 
 /// Nodes and edges of a source that must be valid.
 fn counts(source: impl AsRef<[u8]>) -> (usize, usize) {
@@ -24,30 +25,33 @@ fn node_ids(source: &str) -> Vec<String> {
 
 #[test]
 fn every_form_of_statement_is_counted_as_graphviz_counts() {
-    for (source, expected) in [
-        ("digraph {}", (0, 0)),
-        ("graph G { a; b c }", (3, 0)),
-        ("DiGraph \"a b\" { a -> b -> c }", (3, 2)),
-        ("strict graph { a -- b; b -- a; a -- a }", (2, 2)),
-        ("strict digraph { a -> b; b -> a; a -> b }", (2, 2)),
-        ("digraph { a -> b; a -> b }", (2, 2)),
-        ("digraph { a, b -> c, d }", (4, 4)),
-        ("digraph { {a b} -> {c d} -> e }", (5, 6)),
-        ("digraph { subgraph s {a; b} -> c }", (3, 2)),
-        ("digraph { subgraph s {a} subgraph s {b} -> c }", (3, 2)),
-        ("digraph { {a -> b} -> {{c} d} }", (4, 5)),
-        ("digraph { a -> {} -> b }", (2, 0)),
-        ("digraph { a:p:n -> b:s }", (2, 1)),
-        ("digraph { a -> b [key=x]; a -> b [key=x]; a -> b [key=y] }", (2, 2)),
-        ("digraph { x=1; \"y\"=2; graph [a=b]; node [c=d]; edge [e=f] }", (0, 0)),
-        ("digraph { node [] ; a [][x=1,y=2;z=3 w=4][] }", (1, 0)),
-        ("digraph { {a b} [color=red] }", (2, 0)),
-        ("digraph { 1a -1.5.5 a-1 }", (5, 0)),
-        ("digraph { a /* x */ -> // y\n # z\n b }", (2, 1)),
-        ("# 1 \"file\"\ndigraph {}", (0, 0)),
-    ] {
-        assert_eq!(counts(source), expected, "{source}");
-    }
+    each(
+        [
+            ("digraph {}", (0, 0)),
+            ("graph G { a; b c }", (3, 0)),
+            ("DiGraph \"a b\" { a -> b -> c }", (3, 2)),
+            ("strict graph { a -- b; b -- a; a -- a }", (2, 2)),
+            ("strict digraph { a -> b; b -> a; a -> b }", (2, 2)),
+            ("digraph { a -> b; a -> b }", (2, 2)),
+            ("digraph { a, b -> c, d }", (4, 4)),
+            ("digraph { {a b} -> {c d} -> e }", (5, 6)),
+            ("digraph { subgraph s {a; b} -> c }", (3, 2)),
+            ("digraph { subgraph s {a} subgraph s {b} -> c }", (3, 2)),
+            ("digraph { {a -> b} -> {{c} d} }", (4, 5)),
+            ("digraph { a -> {} -> b }", (2, 0)),
+            ("digraph { a:p:n -> b:s }", (2, 1)),
+            ("digraph { a -> b [key=x]; a -> b [key=x]; a -> b [key=y] }", (2, 2)),
+            ("digraph { x=1; \"y\"=2; graph [a=b]; node [c=d]; edge [e=f] }", (0, 0)),
+            ("digraph { node [] ; a [][x=1,y=2;z=3 w=4][] }", (1, 0)),
+            ("digraph { {a b} [color=red] }", (2, 0)),
+            ("digraph { 1a -1.5.5 a-1 }", (5, 0)),
+            ("digraph { a /* x */ -> // y\n # z\n b }", (2, 1)),
+            ("# 1 \"file\"\ndigraph {}", (0, 0)),
+        ],
+        |(source, expected)| {
+            assert_eq!(counts(source), expected, "{source}");
+        },
+    );
 }
 
 #[test]
@@ -148,14 +152,14 @@ fn what_is_not_closed_is_told_where_it_began() {
 
 #[test]
 fn an_empty_file_is_no_graph() {
-    for source in ["", "  \n", "// nothing\n"] {
+    each(["", "  \n", "// nothing\n"], |source| {
         let found = check(source.as_bytes());
         assert!(!found.ok);
         assert_eq!(
             found.errors[0].message,
             "there is no graph here; a DOT file starts with `digraph {` or `graph {`"
         );
-    }
+    });
 }
 
 #[test]
@@ -291,48 +295,51 @@ fn a_subgraph_that_is_opened_again_for_each_of_its_nodes_is_read() {
 #[test]
 fn hostile_inputs_take_no_longer_than_others_of_their_size() {
     let size = 100_000;
-    for piece in [
-        "\"",
-        "<",
-        "/*",
-        "\\\"\n\"",
-        "[",
-        "a[",
-        "a[x",
-        "a-",
-        "{a",
-        "a->",
-        "subgraph s{",
-        "<!--",
-        "\"a\"+",
-        "}",
-        ";",
-        "a[x=1]",
-        "a!",
-        "# \n",
-    ] {
-        for head in ["", "digraph {"] {
-            let source = format!("{head}{}", piece.repeat(size / piece.len()));
-            let start = std::time::Instant::now();
-            let _ = check(source.as_bytes());
-            let took = start.elapsed();
-            assert!(took.as_secs() < 5, "{head}{piece} took {took:?}");
-        }
-    }
+    each(
+        [
+            "\"",
+            "<",
+            "/*",
+            "\\\"\n\"",
+            "[",
+            "a[",
+            "a[x",
+            "a-",
+            "{a",
+            "a->",
+            "subgraph s{",
+            "<!--",
+            "\"a\"+",
+            "}",
+            ";",
+            "a[x=1]",
+            "a!",
+            "# \n",
+        ],
+        |piece| {
+            for head in ["", "digraph {"] {
+                let source = format!("{head}{}", piece.repeat(size / piece.len()));
+                let start = std::time::Instant::now();
+                let _ = check(source.as_bytes());
+                let took = start.elapsed();
+                assert!(took.as_secs() < 5, "{head}{piece} took {took:?}");
+            }
+        },
+    );
 }
 
 #[test]
 fn the_corpus_of_the_fuzzer_is_read_and_printed_back() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let mut files = 0;
-    for entry in std::fs::read_dir(folder).expect("the corpus is there") {
+    each(std::fs::read_dir(folder).expect("the corpus is there"), |entry| {
         let source = std::fs::read(entry.expect("an entry").path()).expect("a file");
         let document = DotDocument::parse(source.clone());
         let printed: Vec<u8> =
             document.tokens().flat_map(|token| token.span.of(&source).to_vec()).collect();
         assert_eq!(printed, source);
         files += 1;
-    }
+    });
     assert!(files >= 16);
 }
 

@@ -6,6 +6,7 @@ use twining_dot::{
     DotDocument, DotId, DotMergePolicy, DrawOptions, EdgeSelector, Resolution, Subject, check, dot,
     merge, mermaid, svg,
 };
+use twining_testcases::each;
 
 fn printed(document: &DotDocument) -> Vec<u8> {
     document.tokens().flat_map(|token| token.span.of(document.bytes()).to_vec()).collect()
@@ -314,7 +315,7 @@ fn touched_one_statement(before: &[u8], after: &[u8]) -> bool {
 
 #[test]
 fn the_ids_of_the_tests_are_ids() {
-    for spelled in IDS {
+    each(IDS, |spelled| {
         assert_eq!(check(format!("graph {{ {spelled} }}").as_bytes()).errors, []);
-    }
+    });
 }

@@ -54,14 +54,15 @@ impl<Number> DerefMut for AlignedBuffer<Number> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     #[test]
     fn it_begins_at_a_line_however_often_it_grows() {
         let mut aligned = AlignedBuffer::<f32>::default();
-        for length in [1, 7, 100, 3, 10_000] {
+        each([1, 7, 100, 3, 10_000], |length| {
             aligned.resize(length);
             assert_eq!(aligned.len(), length);
             assert!(aligned.as_ptr().addr().is_multiple_of(LINE));
-        }
+        });
     }
 }

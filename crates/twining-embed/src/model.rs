@@ -186,6 +186,7 @@ fn enclose(tokens: &[u32]) -> Vec<u32> {
 #[cfg(all(test, feature = "weights"))]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     #[test]
     fn every_level_gives_the_same_bits() {
@@ -196,9 +197,9 @@ mod tests {
             "fn main() { println!(\"日本\"); } // naïve 🚀, and then seventeen tokens more or so",
         ];
         let best = texts.map(|text| model.embed(text));
-        for level in InstructionSet::available() {
+        each(InstructionSet::available(), |level| {
             model.level = level;
             assert_eq!(texts.map(|text| model.embed(text)), best, "{level:?}");
-        }
+        });
     }
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "the worst agreement is worth seeing with --nocapture")]
 
 use twining_embed::{DIMENSIONS, Model, Vector};
+use twining_testcases::each;
 
 fn texts() -> Vec<String> {
     serde_json::from_str(include_str!("fixtures/texts.json"))
@@ -39,7 +40,7 @@ fn texts_are_cut_into_the_published_tokens() {
     let model = Model::built_in().expect("the packed model is whole");
     let tokens: Vec<Vec<u32>> = serde_json::from_str(include_str!("fixtures/tokens.json"))
         .expect("the fixture is a list of lists");
-    for (text, wanted) in texts().iter().zip(tokens) {
+    each(texts().iter().zip(tokens), |(text, wanted)| {
         assert_eq!(model.tokens(text), wanted, "{text:?}");
-    }
+    });
 }

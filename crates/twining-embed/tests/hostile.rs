@@ -2,6 +2,7 @@
 #![cfg(feature = "weights")]
 
 use twining_embed::{Model, ModelError, PackedVector};
+use twining_testcases::each;
 use xxhash_rust::xxh3::xxh3_64;
 
 const WHOLE: &[u8] = include_bytes!("../model/all-MiniLM-L6-v2.int8.bin");
@@ -29,12 +30,12 @@ fn forged(at: usize, bytes: &[u8]) -> Vec<u8> {
 fn a_file_cut_anywhere_is_said_to_be_cut() {
     let ends =
         (0..64).chain([64, 100, 1_279, 1_280, 4_096, 1 << 20, WHOLE.len() / 2, WHOLE.len() - 1]);
-    for end in ends {
+    each(ends, |end| {
         assert!(
             matches!(refused(WHOLE[..end].to_vec()), ModelError::Truncated { found, .. } if found == end as u64),
             "cut at {end}"
         );
-    }
+    });
 }
 
 #[test]
@@ -70,21 +71,24 @@ fn another_file_another_format_and_a_tail_are_told_apart() {
 #[test]
 fn a_forged_table_leads_nowhere() {
     // The first section's entry: its offset, then its length.
-    for (at, number) in [
-        (64, u32::MAX),
-        (64, 1),
-        (64, 64 + 1),
-        (68, u32::MAX),
-        (68, 0),
-        (68, 131_073),
-        (80, u32::MAX),
-        (84, u32::MAX),
-    ] {
-        assert!(
-            matches!(refused(forged(at, &number.to_le_bytes())), ModelError::Section { .. }),
-            "{number} at {at}"
-        );
-    }
+    each(
+        [
+            (64, u32::MAX),
+            (64, 1),
+            (64, 64 + 1),
+            (68, u32::MAX),
+            (68, 0),
+            (68, 131_073),
+            (80, u32::MAX),
+            (84, u32::MAX),
+        ],
+        |(at, number)| {
+            assert!(
+                matches!(refused(forged(at, &number.to_le_bytes())), ModelError::Section { .. }),
+                "{number} at {at}"
+            );
+        },
+    );
 }
 
 #[test]
@@ -95,18 +99,21 @@ fn forged_weights_and_words_give_some_vector_and_no_panic() {
     };
     // Every slot of the vocabulary taken, ends that run backwards, scales and norms that are no numbers.
     let (slots, ends, scales, norm) = (table(0), table(1), table(4), table(6));
-    for (at, bytes) in [
-        (slots, [0xff; 131_072].as_slice()),
-        (slots, &[7; 131_072]),
-        (ends, &[0xff; 4_096]),
-        (scales, &[0xff; 65_536]),
-        (norm, &[0x7f; 1_536]),
-    ] {
-        let model = Model::from_bytes(forged(at, bytes)).expect("the checksum fits");
-        for text in ["", "the session cache", "日本語 🚀 zzzzqqq"] {
-            assert_eq!(model.embed(text).pack().to_bytes().len(), 388);
-        }
-    }
+    each(
+        [
+            (slots, [0xff; 131_072].as_slice()),
+            (slots, &[7; 131_072]),
+            (ends, &[0xff; 4_096]),
+            (scales, &[0xff; 65_536]),
+            (norm, &[0x7f; 1_536]),
+        ],
+        |(at, bytes)| {
+            let model = Model::from_bytes(forged(at, bytes)).expect("the checksum fits");
+            for text in ["", "the session cache", "日本語 🚀 zzzzqqq"] {
+                assert_eq!(model.embed(text).pack().to_bytes().len(), 388);
+            }
+        },
+    );
 }
 
 #[test]
@@ -122,8 +129,8 @@ fn bytes_at_an_odd_address_give_the_same_vector() {
 fn a_packed_vector_of_another_length_or_with_no_scale_is_refused() {
     assert_eq!(PackedVector::from_bytes(&[0; 387]), None);
     let mut bytes = [1; 388];
-    for scale in [f32::NAN, f32::INFINITY, -1.0] {
+    each([f32::NAN, f32::INFINITY, -1.0], |scale| {
         bytes[..4].copy_from_slice(&scale.to_le_bytes());
         assert_eq!(PackedVector::from_bytes(&bytes), None);
-    }
+    });
 }

@@ -1,5 +1,7 @@
 //! Every integration test of this crate, in one program: it is linked once.
 
+use twining_testcases::each;
+
 mod agreement;
 mod hostile;
 mod search;
@@ -11,12 +13,12 @@ fn every_test_file_is_declared() {
     let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let declared = include_str!("main.rs");
     let mut files = 0;
-    for entry in std::fs::read_dir(tests).expect("reads the folder").flatten() {
+    each(std::fs::read_dir(tests).expect("reads the folder").flatten(), |entry| {
         let name = entry.file_name().to_string_lossy().into_owned();
         if let Some(module) = name.strip_suffix(".rs").filter(|module| *module != "main") {
             assert!(declared.contains(&format!("mod {module};")), "{name} is not declared");
             files += 1;
         }
-    }
+    });
     assert!(files > 0);
 }

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use twining_embed::{DIMENSIONS, Matrix, PackedVector, Vector};
+use twining_testcases::each;
 
 fn vector() -> impl Strategy<Value = Vector> {
     prop::collection::vec(-1.0_f32..1.0, DIMENSIONS)
@@ -58,9 +59,9 @@ proptest! {
 
 #[test]
 fn a_vector_of_nothing_is_like_nothing() {
-    for numbers in [[0.0; DIMENSIONS], [f32::NAN; DIMENSIONS], [f32::INFINITY; DIMENSIONS]] {
+    each([[0.0; DIMENSIONS], [f32::NAN; DIMENSIONS], [f32::INFINITY; DIMENSIONS]], |numbers| {
         let none = Vector::normalised(numbers);
         assert_eq!(none.dot(&none), 0.0);
         assert_eq!(PackedVector::from_bytes(&none.pack().to_bytes()), Some(none.pack()));
-    }
+    });
 }

@@ -3,6 +3,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::LazyLock;
+use twining_testcases::each;
 
 use proptest::prelude::*;
 use twining_embed::{Model, Vector, WINDOW};
@@ -21,20 +22,23 @@ fn words(count: usize) -> String {
 
 #[test]
 fn case_accents_and_control_characters_make_no_difference() {
-    for (one, other) in [
-        ("Café", "cafe"),
-        ("CAFE\u{301}", "cafe"),
-        ("ca\u{200b}fe", "cafe"),
-        ("cafe\u{7}", "cafe"),
-        ("a\u{a0}b\u{3000}c\u{2028}d", "a b c d"),
-        ("Å ngström", "a ngstrom"),
-        ("\u{feff}word", "word"),
-        ("漢字x", "漢 字 x"),
-        ("a,b", "a , b"),
-        ("«x»", "« x »"),
-    ] {
-        assert_eq!(MODEL.tokens(one), MODEL.tokens(other), "{one:?} and {other:?}");
-    }
+    each(
+        [
+            ("Café", "cafe"),
+            ("CAFE\u{301}", "cafe"),
+            ("ca\u{200b}fe", "cafe"),
+            ("cafe\u{7}", "cafe"),
+            ("a\u{a0}b\u{3000}c\u{2028}d", "a b c d"),
+            ("Å ngström", "a ngstrom"),
+            ("\u{feff}word", "word"),
+            ("漢字x", "漢 字 x"),
+            ("a,b", "a , b"),
+            ("«x»", "« x »"),
+        ],
+        |(one, other)| {
+            assert_eq!(MODEL.tokens(one), MODEL.tokens(other), "{one:?} and {other:?}");
+        },
+    );
 }
 
 #[test]
@@ -73,27 +77,27 @@ fn company_and_threads_change_no_vector() {
     let texts: Vec<String> =
         (0..23).map(|number| words(number * 14)).chain([String::new()]).collect();
     let alone: Vec<Vector> = texts.iter().map(|text| MODEL.embed(text)).collect();
-    for threads in [0, 1, 2, 3] {
+    each([0, 1, 2, 3], |threads| {
         let mut found = vec![None; texts.len()];
         MODEL.embed_each(&texts, threads, |number, vector| {
             found[number] = Some(vector);
             ControlFlow::Continue(())
         });
         assert_eq!(found.into_iter().flatten().collect::<Vec<_>>(), alone, "{threads} threads");
-    }
+    });
 }
 
 #[test]
 fn embedding_stops_when_told_to() {
     let texts = vec![words(100); 200];
-    for threads in [1, 2] {
+    each([1, 2], |threads| {
         let mut seen = 0;
         MODEL.embed_each(&texts, threads, |_, _| {
             seen += 1;
             if seen < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
         assert_eq!(seen, 3);
-    }
+    });
 }
 
 proptest! {

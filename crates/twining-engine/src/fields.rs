@@ -259,13 +259,14 @@ mod answer_tests {
 #[cfg(test)]
 mod tests {
     use crate::fields::*;
+    use twining_testcases::each;
 
     #[test]
     fn a_page_of_none_or_of_too_many_is_refused_by_name() {
-        for n in [0, limits::PAGE + 1, usize::MAX] {
+        each([0, limits::PAGE + 1, usize::MAX], |n| {
             let refused = page("limit", Some(n), 10).expect_err("out of range");
             assert!(refused.to_string().starts_with("`limit` must be from 1 to 500"), "{refused}");
-        }
+        });
         assert_eq!(page("limit", None, 10), Ok(10));
     }
 
@@ -279,20 +280,23 @@ mod tests {
 
     #[test]
     fn a_text_is_shortened_where_it_is_too_long_and_nowhere_else() {
-        for (text, chars, short) in [
-            ("", 3, ""),
-            (" a  b\t\nc ", 5, "a b c"),
-            ("a b c", 4, "a b…"),
-            ("a b c", 3, "a…"),
-            ("abcdef", 6, "abcdef"),
-            ("abcdef", 5, "abcd…"),
-            ("äöü ß", 5, "äöü ß"),
-            ("äöü ßx", 5, "äöü…"),
-            ("abc", 1, "…"),
-            ("abc", 0, "…"),
-        ] {
-            assert_eq!(shorten(text, chars), short, "{text:?} in {chars}");
-        }
+        each(
+            [
+                ("", 3, ""),
+                (" a  b\t\nc ", 5, "a b c"),
+                ("a b c", 4, "a b…"),
+                ("a b c", 3, "a…"),
+                ("abcdef", 6, "abcdef"),
+                ("abcdef", 5, "abcd…"),
+                ("äöü ß", 5, "äöü ß"),
+                ("äöü ßx", 5, "äöü…"),
+                ("abc", 1, "…"),
+                ("abc", 0, "…"),
+            ],
+            |(text, chars, short)| {
+                assert_eq!(shorten(text, chars), short, "{text:?} in {chars}");
+            },
+        );
     }
 
     #[test]
@@ -303,9 +307,9 @@ mod tests {
 
     #[test]
     fn a_commit_hash_is_hexadecimal_and_nothing_else() {
-        for hostile in ["", "abc", "HEAD", "--upload-pack=x", "abcd;rm", &"a".repeat(65)] {
+        each(["", "abc", "HEAD", "--upload-pack=x", "abcd;rm", &"a".repeat(65)], |hostile| {
             assert!(commit_hash("commit_hash", hostile).is_err(), "{hostile}");
-        }
+        });
         assert_eq!(commit_hash("commit_hash", " ABCDEF12 ").as_deref(), Ok("abcdef12"));
     }
 }

@@ -81,6 +81,7 @@ fn distance(one: &str, other: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     #[test]
     fn the_words_agents_really_write_lead_to_the_right_one() {
@@ -102,7 +103,7 @@ mod tests {
     #[test]
     fn every_synonym_leads_to_a_word_that_exists() {
         use twining_model::knowledge_vocabulary::{Level, Link, NodeType, Priority, Standing};
-        for row in SYNONYMS.lines() {
+        each(SYNONYMS.lines(), |row| {
             let mut words = row.split(' ');
             let field = words.next().expect("a row has a field");
             let known: Vec<&str> = match field {
@@ -114,21 +115,24 @@ mod tests {
             };
             assert!(words.next().is_some_and(|word| known.contains(&word)), "{row}");
             assert!(words.all(|word| !known.contains(&word)), "{row}");
-        }
+        });
     }
 
     #[test]
     fn a_slip_of_the_finger_is_recognised_and_another_word_is_not() {
         let known = ["roles", "gates", "modes", "guards"];
-        for (given, word) in [
-            ("role", Some("roles")),
-            ("Gates", Some("gates")),
-            ("gaurds", Some("guards")),
-            ("database", None),
-            ("", None),
-        ] {
-            assert_eq!(suggest("policy", given, &known), word, "{given}");
-        }
+        each(
+            [
+                ("role", Some("roles")),
+                ("Gates", Some("gates")),
+                ("gaurds", Some("guards")),
+                ("database", None),
+                ("", None),
+            ],
+            |(given, word)| {
+                assert_eq!(suggest("policy", given, &known), word, "{given}");
+            },
+        );
         assert_eq!(suggest("role", "must-do", &["must_do", "must_not_do"]), Some("must_do"));
         assert_eq!(distance("kitten", "sitting"), 3);
     }

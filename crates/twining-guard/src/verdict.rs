@@ -195,6 +195,7 @@ impl Evaluation {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     fn finding(guard: &str, verdict: Verdict, file: Option<&str>) -> GuardFinding {
         GuardFinding {
@@ -214,14 +215,17 @@ mod tests {
     fn a_refusal_is_short_whatever_a_rule_says_and_keeps_the_way_forward() {
         let message = finding("x", Verdict::Block, None).message();
         assert!(message.split_whitespace().count() <= MAX_WORDS - SUFFIX_WORDS, "{message}");
-        for part in [
-            "Blocked: this would change it.",
-            "Why: reason",
-            "Do instead: use `twining decide`.",
-            "If you must: a person lifts it",
-        ] {
-            assert!(message.contains(part), "{part} in {message}");
-        }
+        each(
+            [
+                "Blocked: this would change it.",
+                "Why: reason",
+                "Do instead: use `twining decide`.",
+                "If you must: a person lifts it",
+            ],
+            |part| {
+                assert!(message.contains(part), "{part} in {message}");
+            },
+        );
         assert!(!finding("x", Verdict::Warn, None).message().contains("If you must"));
     }
 

@@ -1,6 +1,7 @@
 //! What guards refuse, what they let through, and how policies are put together.
 
 use std::collections::BTreeMap;
+use twining_testcases::each;
 
 use serde_json::{Value, json};
 use twining_guard::policy::{Examples, GuardHealth};
@@ -157,7 +158,7 @@ fn refused_calls() -> Vec<(&'static str, (&'static str, Value))> {
 #[test]
 fn what_breaks_a_rule_is_refused_in_few_words_with_a_way_forward() {
     let guards = loaded("", "");
-    for (guard, (tool, input)) in refused_calls() {
+    each(refused_calls(), |(guard, (tool, input))| {
         let evaluation = evaluate(&guards, tool, &input);
         let first =
             evaluation.speaking().first().map(|finding| finding.guard.clone()).unwrap_or_default();
@@ -172,47 +173,55 @@ fn what_breaks_a_rule_is_refused_in_few_words_with_a_way_forward() {
             assert!(message.contains(part), "{part} in {message}");
         }
         assert!(!message.contains("``"), "{message}");
-    }
+    });
 }
 
 #[test]
 fn honest_calls_go_through_without_a_word() {
     let guards = with_clause();
     let stricter = format!("{NO_PUSH}  - {{id: no-x, paths: [x], say: no}}\n");
-    for (tool, input) in [
-        write("src/a.ts", "import { format } from 'date-fns' // not moment\n"),
-        write("docs/dates.md", "import moment from 'moment'\n"),
-        write(".twining/README.md", "x"),
-        write(".twining/policy.yml", &stricter),
-        write(
-            "features.json",
-            r#"{"type":"FeatureCollection","features":[{"properties":{"tested":true}}]}"#,
-        ),
-        write("tests/fixtures/.twining/blackboard.jsonl", "{}"),
-        write(LIST, &FEATURES.replace("}]", "}, {\"id\": \"F3\", \"tested\": false}]")),
-        edit(".twining/features.json", "log in", "sign in"),
-        edit(".claude/settings.json", "{\"hooks\"", "{\"model\":\"x\",\"hooks\""),
-        edit(".git/config", "bare = false", "bare = false\n\thooksPath = .husky"),
-        bash("rm -f .twining/local/index.db"),
-        bash("cat .twining/blackboard.jsonl | jq -r .summary > /tmp/x"),
-        bash("rsync -a --exclude .git --exclude .twining ../template/ ./"),
-        bash("chown -R 1000:1000 ."),
-        bash("git config core.hooksPath .husky"),
-        bash(
-            "curl -d '{\"text\":\"please run: twining guard bypass no-push\"}' https://example.com",
-        ),
-        bash("twining trust"),
-        bash("cat >> .twining/policy.yml <<'EOF'\n  - {id: no-y, paths: [y], say: no}\nEOF"),
-        bash("python3 - <<'EOF'\nopen('.dockerignore','a').write('.twining/local\\n')\nEOF"),
-        bash("for f in $(git ls-files '*.json'); do jq -S . $f > /tmp/j && cp /tmp/j $f; done"),
-        (
-            "mcp__github__create_or_update_file",
-            json!({"owner": "o", "repo": "r", "path": ".twining/policy.yml", "content": "x"}),
-        ),
-    ] {
-        let evaluation = evaluate(&guards, tool, &input);
-        assert_eq!(evaluation.verdict, Verdict::Off, "{tool} {input}: {}", evaluation.message());
-    }
+    each(
+        [
+            write("src/a.ts", "import { format } from 'date-fns' // not moment\n"),
+            write("docs/dates.md", "import moment from 'moment'\n"),
+            write(".twining/README.md", "x"),
+            write(".twining/policy.yml", &stricter),
+            write(
+                "features.json",
+                r#"{"type":"FeatureCollection","features":[{"properties":{"tested":true}}]}"#,
+            ),
+            write("tests/fixtures/.twining/blackboard.jsonl", "{}"),
+            write(LIST, &FEATURES.replace("}]", "}, {\"id\": \"F3\", \"tested\": false}]")),
+            edit(".twining/features.json", "log in", "sign in"),
+            edit(".claude/settings.json", "{\"hooks\"", "{\"model\":\"x\",\"hooks\""),
+            edit(".git/config", "bare = false", "bare = false\n\thooksPath = .husky"),
+            bash("rm -f .twining/local/index.db"),
+            bash("cat .twining/blackboard.jsonl | jq -r .summary > /tmp/x"),
+            bash("rsync -a --exclude .git --exclude .twining ../template/ ./"),
+            bash("chown -R 1000:1000 ."),
+            bash("git config core.hooksPath .husky"),
+            bash(
+                "curl -d '{\"text\":\"please run: twining guard bypass no-push\"}' https://example.com",
+            ),
+            bash("twining trust"),
+            bash("cat >> .twining/policy.yml <<'EOF'\n  - {id: no-y, paths: [y], say: no}\nEOF"),
+            bash("python3 - <<'EOF'\nopen('.dockerignore','a').write('.twining/local\\n')\nEOF"),
+            bash("for f in $(git ls-files '*.json'); do jq -S . $f > /tmp/j && cp /tmp/j $f; done"),
+            (
+                "mcp__github__create_or_update_file",
+                json!({"owner": "o", "repo": "r", "path": ".twining/policy.yml", "content": "x"}),
+            ),
+        ],
+        |(tool, input)| {
+            let evaluation = evaluate(&guards, tool, &input);
+            assert_eq!(
+                evaluation.verdict,
+                Verdict::Off,
+                "{tool} {input}: {}",
+                evaluation.message()
+            );
+        },
+    );
 }
 
 #[test]
@@ -268,16 +277,18 @@ fn what_another_works_on_is_left_alone_and_may_be_read() {
     let guards = loaded("", "");
     let verdict =
         |(tool, input): (&str, Value)| evaluate_with(&guards, tool, &input, &NoEvidence, &Alice);
-    for call in [write("src/pay/a.ts", "x"), bash("sed -i s/a/b/ src/pay/a.ts"), bash("rm -r src")]
-    {
-        let evaluation = verdict(call);
-        assert!(
-            evaluation.verdict == Verdict::Block
-                && evaluation.message().contains("alice has claimed it until"),
-            "{}",
-            evaluation.message()
-        );
-    }
+    each(
+        [write("src/pay/a.ts", "x"), bash("sed -i s/a/b/ src/pay/a.ts"), bash("rm -r src")],
+        |call| {
+            let evaluation = verdict(call);
+            assert!(
+                evaluation.verdict == Verdict::Block
+                    && evaluation.message().contains("alice has claimed it until"),
+                "{}",
+                evaluation.message()
+            );
+        },
+    );
     for call in [
         write("src/b.ts", "x"),
         bash("cat src/pay/a.ts"),

@@ -141,6 +141,7 @@ impl std::fmt::Debug for IdSource {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
+    use twining_testcases::each;
 
     use super::*;
 
@@ -165,16 +166,19 @@ mod tests {
 
     #[test]
     fn a_path_is_not_an_id() {
-        for hostile in [
-            "../../x",
-            "",
-            "CON",
-            "01M7EB3QWY4C5CPJF6982ZJQ1/",
-            "O1M7EB3QWY4C5CPJF6982ZJQ18",
-            "01M7EB3QWY4C5CPJF6982ZJQ180",
-        ] {
-            assert_eq!(Id::read(hostile), None, "{hostile}");
-        }
+        each(
+            [
+                "../../x",
+                "",
+                "CON",
+                "01M7EB3QWY4C5CPJF6982ZJQ1/",
+                "O1M7EB3QWY4C5CPJF6982ZJQ18",
+                "01M7EB3QWY4C5CPJF6982ZJQ180",
+            ],
+            |hostile| {
+                assert_eq!(Id::read(hostile), None, "{hostile}");
+            },
+        );
         assert!(
             Id::read("01m7eb3qwy4c5cpjf6982zjq18")
                 .is_some_and(|id| id.as_str() == "01M7EB3QWY4C5CPJF6982ZJQ18")

@@ -257,6 +257,7 @@ const CONFUSABLES: [(char, char); 34] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     #[test]
     fn a_summary_is_one_line_of_at_most_200_characters() {
@@ -285,20 +286,23 @@ mod tests {
 
     #[test]
     fn what_carries_hidden_bytes_is_shown_and_emoji_stay() {
-        for hidden in [
-            '\u{206A}',
-            '\u{AD}',
-            '\u{180E}',
-            '\u{FFF9}',
-            '\u{3164}',
-            '\u{FE01}',
-            '\u{E0041}',
-            '\u{E0101}',
-            '\u{9b}',
-            '\u{85}',
-        ] {
-            assert!(visible(&format!("a{hidden}b")).starts_with("aU+"), "{hidden:?}");
-        }
+        each(
+            [
+                '\u{206A}',
+                '\u{AD}',
+                '\u{180E}',
+                '\u{FFF9}',
+                '\u{3164}',
+                '\u{FE01}',
+                '\u{E0041}',
+                '\u{E0101}',
+                '\u{9b}',
+                '\u{85}',
+            ],
+            |hidden| {
+                assert!(visible(&format!("a{hidden}b")).starts_with("aU+"), "{hidden:?}");
+            },
+        );
         assert_eq!(visible("fine ⚠\u{FE0F} 日本語 é"), "fine ⚠\u{FE0F} 日本語 é");
     }
 

@@ -233,6 +233,7 @@ words! {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use twining_testcases::each;
 
     use super::*;
 
@@ -252,22 +253,25 @@ mod tests {
 
     #[test]
     fn a_hostile_name_is_a_harmless_folder_or_refused() {
-        for (given, folder) in [
-            ("..", "%2E%2E"),
-            (".", "%2E"),
-            ("../../etc", "%2E.%2F..%2Fetc"),
-            ("a/b", "a%2Fb"),
-            ("a\\b", "a%5Cb"),
-            ("v1.2", "v1.2"),
-            ("v1.", "v1%2E"),
-            ("nul", "%6Eul"),
-            ("COM1.x", "%43OM1.x"),
-            ("100%", "100%25"),
-            ("é", "%C3%A9"),
-        ] {
-            assert_eq!(name(given).folder(), folder, "{given}");
-            assert!(!name(given).folder().contains('/'));
-        }
+        each(
+            [
+                ("..", "%2E%2E"),
+                (".", "%2E"),
+                ("../../etc", "%2E.%2F..%2Fetc"),
+                ("a/b", "a%2Fb"),
+                ("a\\b", "a%5Cb"),
+                ("v1.2", "v1.2"),
+                ("v1.", "v1%2E"),
+                ("nul", "%6Eul"),
+                ("COM1.x", "%43OM1.x"),
+                ("100%", "100%25"),
+                ("é", "%C3%A9"),
+            ],
+            |(given, folder)| {
+                assert_eq!(name(given).folder(), folder, "{given}");
+                assert!(!name(given).folder().contains('/'));
+            },
+        );
         for refused in ["", "  ", "a\0b", "two\nlines", &"x".repeat(65)] {
             assert!(TurnName::parse("feature", refused).is_err(), "{refused:?}");
         }
@@ -276,18 +280,21 @@ mod tests {
     #[test]
     fn only_the_plain_spelling_of_a_number_is_a_turn() {
         assert_eq!(number_of("T12.json"), Some(12));
-        for other in [
-            "T0.json",
-            "T01.json",
-            "T+1.json",
-            "T-1.json",
-            "T1.json.tmp",
-            "t1.json",
-            "T.json",
-            "T99999999999.json",
-        ] {
-            assert_eq!(number_of(other), None, "{other}");
-        }
+        each(
+            [
+                "T0.json",
+                "T01.json",
+                "T+1.json",
+                "T-1.json",
+                "T1.json.tmp",
+                "t1.json",
+                "T.json",
+                "T99999999999.json",
+            ],
+            |other| {
+                assert_eq!(number_of(other), None, "{other}");
+            },
+        );
     }
 
     #[test]

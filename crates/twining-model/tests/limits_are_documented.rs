@@ -1,6 +1,7 @@
 //! docs/reference/limits.md says what the code does.
 
 use std::collections::BTreeMap;
+use twining_testcases::each;
 
 use twining_model::limits;
 
@@ -14,7 +15,7 @@ fn every_limit_stands_in_the_document_with_its_value() {
         .filter_map(|line| line.strip_prefix("pub const ")?.split(':').next())
         .collect();
     assert!(named.len() > 15, "{named:?}");
-    for name in named {
+    each(named, |name| {
         let value = match name {
             "SUMMARY_CHARS" => limits::SUMMARY_CHARS,
             "TEXT_BYTES" => limits::TEXT_BYTES,
@@ -73,7 +74,7 @@ fn every_limit_stands_in_the_document_with_its_value() {
             i64::try_from(value).ok(),
             "{name} in docs/reference/limits.md"
         );
-    }
+    });
 }
 
 /// `| what | 200 characters | `NAME` |` gives the name and the number.

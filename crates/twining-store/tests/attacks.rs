@@ -4,6 +4,7 @@
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use twining_testcases::each;
 
 use twining_store::{Store, StoreError};
 use twining_testkit::files::board_ids;
@@ -33,7 +34,7 @@ fn s4_a_board_that_links_outside_is_refused_and_the_target_untouched() {
 #[test]
 fn s5_a_folder_that_links_outside_is_refused() {
     let outside = TestProject::new();
-    for name in [".twining", ".twining/decisions", ".twining/graph", ".twining/local"] {
+    each([".twining", ".twining/decisions", ".twining/graph", ".twining/local"], |name| {
         let project = TestProject::new();
         if name != ".twining" {
             std::fs::create_dir(project.file("")).expect("makes");
@@ -41,7 +42,7 @@ fn s5_a_folder_that_links_outside_is_refused() {
         symlink(outside.path(), project.path().join(name)).expect("links");
         assert_eq!(refused(&store(&project, &FixedWorld::new())), name);
         assert_eq!(std::fs::read_dir(outside.path()).expect("there").count(), 0, "{name}");
-    }
+    });
 }
 
 #[test]
@@ -199,23 +200,32 @@ fn s40_garbage_or_a_link_for_a_lock_or_an_index_writes_nothing_outside() {
     let target = project.path().join("victim");
     std::fs::write(&target, "safe").expect("writes");
     note(&store(&project, &world), "first");
-    for name in
-        ["lock", "recent", "index.lock", "index.db", "index.db-wal", "index.stamp", "journal.jsonl"]
-    {
-        drop(std::fs::remove_file(project.file("local").join(name)));
-        std::fs::write(project.file("local").join(name), vec![0xA5; 3000]).expect("writes");
-        let store = store(&project, &world);
-        note(&store, name);
-        store.view(|view| view.counts()).unwrap_or_else(|e| panic!("garbage in {name}: {e}"));
-        drop(store);
-        std::fs::remove_file(project.file("local").join(name)).expect("removes");
-        symlink(&target, project.file("local").join(name)).expect("links");
-        let store = common::store(&project, &world);
-        drop(store.post(&[entry(&store, name)]));
-        drop(store.view(|view| view.counts()));
-        assert_eq!(std::fs::read_to_string(&target).expect("there"), "safe", "{name}");
-        drop(std::fs::remove_file(project.file("local").join(name)));
-    }
+    each(
+        [
+            "lock",
+            "recent",
+            "index.lock",
+            "index.db",
+            "index.db-wal",
+            "index.stamp",
+            "journal.jsonl",
+        ],
+        |name| {
+            drop(std::fs::remove_file(project.file("local").join(name)));
+            std::fs::write(project.file("local").join(name), vec![0xA5; 3000]).expect("writes");
+            let store = store(&project, &world);
+            note(&store, name);
+            store.view(|view| view.counts()).unwrap_or_else(|e| panic!("garbage in {name}: {e}"));
+            drop(store);
+            std::fs::remove_file(project.file("local").join(name)).expect("removes");
+            symlink(&target, project.file("local").join(name)).expect("links");
+            let store = common::store(&project, &world);
+            drop(store.post(&[entry(&store, name)]));
+            drop(store.view(|view| view.counts()));
+            assert_eq!(std::fs::read_to_string(&target).expect("there"), "safe", "{name}");
+            drop(std::fs::remove_file(project.file("local").join(name)));
+        },
+    );
 }
 
 #[test]

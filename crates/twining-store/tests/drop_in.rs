@@ -2,6 +2,7 @@
 //! server knows; and that server can read what we write.
 
 use std::path::Path;
+use twining_testcases::each;
 
 use serde_json::Value;
 use twining_model::{Amendment, Change, Entity, Id};
@@ -40,10 +41,13 @@ fn everything_in_it_is_there() {
     assert_eq!(store.project_name(), "shop");
     store
         .view::<_, StoreError>(|view| {
-            let tally = view.counts()?;
-            assert_eq!((tally.entries, tally.active, tally.provisional), (6, 1, 1));
-            assert_eq!((tally.entities, tally.relations, tally.unreadable), (7, 4, 0));
-            assert_eq!((tally.open_needs, tally.open_questions, tally.open_warnings), (1, 0, 1));
+            let counter = view.counts()?;
+            assert_eq!((counter.entries, counter.active, counter.provisional), (6, 1, 1));
+            assert_eq!((counter.entities, counter.relations, counter.unreadable), (7, 4, 0));
+            assert_eq!(
+                (counter.open_needs, counter.open_questions, counter.open_warnings),
+                (1, 0, 1)
+            );
             assert!(view.entries().get("hook-1763020800123")?.is_some());
             assert!(view.decisions().get(&Id::read(JWT).expect("an id"))?.is_some());
             assert_eq!(view.graph().named("auth")?.len(), 2);
@@ -113,7 +117,7 @@ fn our_rewrites_lose_nothing_that_we_do_not_know() {
     assert_eq!(verify["properties"]["scope"], "src/auth/");
 
     let after = snapshot(&project.file(""));
-    for (path, old) in &before {
+    each(&before, |(path, old)| {
         let new = after
             .iter()
             .find(|(other, _)| other == path)
@@ -131,7 +135,7 @@ fn our_rewrites_lose_nothing_that_we_do_not_know() {
             }
             _ => assert_eq!(new, old, "{path} is not ours to touch"),
         }
-    }
+    });
 }
 
 #[test]
@@ -150,12 +154,12 @@ fn that_server_can_read_what_we_write() {
         .expect("writes");
     store.housekeep().expect("works");
     let text = ["id", "timestamp", "agent_id", "entry_type", "scope", "summary", "detail"];
-    for line in board(&project.path()).expect("every line is JSON") {
+    each(board(&project.path()).expect("every line is JSON"), |line| {
         assert!(
             text.iter().all(|field| line[field].is_string()) && line["tags"].is_array(),
             "{line}"
         );
-    }
+    });
     let decision = json(&project.path(), &format!("decisions/{id}.json")).expect("JSON");
     for field in [
         "constraints",
@@ -191,14 +195,14 @@ fn that_server_can_read_what_we_write() {
             .any(|listed| listed["id"] == id.as_str() && listed["status"] == "active")
     );
     for path in ["graph/entities.json", "graph/relations.json"] {
-        for element in json(&project.path(), path).expect("JSON").as_array().expect("array") {
+        each(json(&project.path(), path).expect("JSON").as_array().expect("array"), |element| {
             assert!(
                 element["id"].is_string()
                     && element["type"].is_string()
                     && element["properties"].is_object(),
                 "{element}"
             );
-        }
+        });
     }
 }
 

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use twining_testcases::each;
 
 use twining_model::{Amendment, Change, Id};
 use twining_store::disk::{DiskOp, Fault, Probe};
@@ -288,7 +289,7 @@ impl Probe for Forbidden {
 
 #[test]
 fn a_refused_decision_is_not_carried_out_by_the_next_writer() {
-    for name in ["entities.json", "index.json", "blackboard.jsonl"] {
+    each(["entities.json", "index.json", "blackboard.jsonl"], |name| {
         let world = FixedWorld::new();
         let (project, mut promise) = lived_in(&world);
         let probe = Arc::new(Forbidden { name, is_on: AtomicBool::new(true) });
@@ -320,5 +321,5 @@ fn a_refused_decision_is_not_carried_out_by_the_next_writer() {
         post(&store, &project, &mut promise).expect("posts");
         amend(&store, &project, &mut promise).expect("amends");
         assert_nothing_of_it();
-    }
+    });
 }

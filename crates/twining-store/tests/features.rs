@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::sync::Arc;
+use twining_testcases::each;
 
 use twining_model::{Change, limits};
 use twining_store::{Documents, Durability, Store, StoreError, TextFile, disk};
@@ -56,12 +57,12 @@ fn a_list_that_is_too_large_or_no_text_is_told_and_not_written_over() {
     let project = TestProject::new();
     let other = project.path().join(".claude/progress");
     fs::create_dir_all(&other).expect("makes");
-    for bytes in [vec![b' '; limits::FEATURES_BYTES + 1], vec![0xFF, 0xFE]] {
+    each([vec![b' '; limits::FEATURES_BYTES + 1], vec![0xFF, 0xFE]], |bytes| {
         fs::write(other.join("feature-list.json"), &bytes).expect("writes");
         let shelf = store(&project).documents().features().expect("reads");
         assert!(matches!(shelf.file, TextFile::Unusable(_)), "{}", bytes.len());
         assert_eq!(shelf.path, ".claude/progress/feature-list.json");
-    }
+    });
     assert!(write(&store(&project), &" ".repeat(limits::FEATURES_BYTES + 1)).is_err());
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use twining_testcases::each;
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -332,7 +333,7 @@ fn a_line_of_the_log_writes_nowhere_else() {
         number: 1,
         text: Some("x".to_owned()),
     };
-    for feature in ["..", "a/b", "", "."] {
+    each(["..", "a/b", "", "."], |feature| {
         let line = LogLine {
             seq: 1,
             key: ids().next(),
@@ -342,7 +343,7 @@ fn a_line_of_the_log_writes_nowhere_else() {
             follower.store.follower().take_in(std::slice::from_ref(&line)).is_err(),
             "{feature:?}"
         );
-    }
+    });
     let documents = Change::of_document(".twining/policy.yml", Some("guards: []\n".to_owned()));
     let line = LogLine {
         seq: 1,

@@ -1,6 +1,7 @@
 //! docs/reference/config.md says what the code does.
 
 use twining_store::Config;
+use twining_testcases::each;
 
 fn written() -> &'static str {
     let document = include_str!("../../../docs/reference/config.md");
@@ -24,11 +25,11 @@ fn every_setting_is_in_the_document() {
     let settings: Vec<&str> =
         fields.filter(|name| *name != "notes" && !name.contains(' ')).collect();
     assert!(settings.len() > 20, "the fields of the settings were found: {settings:?}");
-    for name in settings {
+    each(settings, |name| {
         let key = format!("{name}:");
         assert!(
             written().lines().any(|line| line.trim_start().starts_with(&key)),
             "`{name}` is not in docs/reference/config.md"
         );
-    }
+    });
 }

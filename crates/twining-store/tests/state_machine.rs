@@ -331,8 +331,8 @@ impl Bench {
                 let found: BTreeSet<String> =
                     page.items.iter().map(|entry| entry.id.clone()).collect();
                 assert_eq!(found, model.ids(), "{after}: entries");
-                let tally = view.counts()?;
-                assert_eq!(tally.entries, found.len() as u64, "{after}: count of entries");
+                let counter = view.counts()?;
+                assert_eq!(counter.entries, found.len() as u64, "{after}: count of entries");
                 let open = EntryFilter {
                     types: vec!["question".to_owned()],
                     only_open: true,
@@ -347,7 +347,7 @@ impl Bench {
                     .collect();
                 assert_eq!(open, model.open_questions(), "{after}: open questions");
                 assert_eq!(
-                    tally.open_questions,
+                    counter.open_questions,
                     open.len() as u64,
                     "{after}: count of open questions"
                 );
@@ -360,7 +360,7 @@ impl Bench {
                     );
                 }
                 let decisions =
-                    tally.active + tally.provisional + tally.superseded + tally.overridden;
+                    counter.active + counter.provisional + counter.superseded + counter.overridden;
                 assert_eq!(decisions, model.decisions.len() as u64, "{after}: count of decisions");
                 for (id, name) in &model.entities {
                     assert_eq!(
@@ -370,14 +370,14 @@ impl Bench {
                     );
                 }
                 assert_eq!(
-                    (tally.entities, tally.relations),
+                    (counter.entities, counter.relations),
                     (model.entities.len() as u64, model.relations.len() as u64),
                     "{after}: graph"
                 );
                 let ends: BTreeSet<&String> =
                     model.relations.values().flat_map(|(a, b)| [a, b]).collect();
                 let alone = model.entities.keys().filter(|id| !ends.contains(id)).count();
-                assert_eq!(tally.disconnected, alone as u64, "{after}: disconnected");
+                assert_eq!(counter.disconnected, alone as u64, "{after}: disconnected");
                 let dangling = model
                     .relations
                     .values()
@@ -385,8 +385,8 @@ impl Bench {
                         !model.entities.contains_key(a) || !model.entities.contains_key(b)
                     })
                     .count();
-                assert_eq!(tally.dangling, dangling as u64, "{after}: dangling");
-                assert_eq!(tally.unreadable, 0, "{after}: {:?}", view.unreadable()?);
+                assert_eq!(counter.dangling, dangling as u64, "{after}: dangling");
+                assert_eq!(counter.unreadable, 0, "{after}: {:?}", view.unreadable()?);
                 Ok(())
             })
             .unwrap_or_else(|e| panic!("{after}: {e} {:?}", std::error::Error::source(&e)));

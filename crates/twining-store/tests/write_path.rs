@@ -1,6 +1,7 @@
 //! The write path: nothing acknowledged is lost, whatever happens to the files.
 
 use std::io::Write;
+use twining_testcases::each;
 
 use twining_model::{Amendment, Change};
 use twining_store::{Durability, StoreError};
@@ -15,18 +16,21 @@ fn the_first_write_makes_the_folder_with_its_default_files() {
     let store = store(&project, &FixedWorld::new());
     assert!(!project.file("").exists(), "opening makes nothing");
     note(&store, "first");
-    for path in [
-        "config.yml",
-        ".gitignore",
-        ".gitattributes",
-        "blackboard.jsonl",
-        "decisions/index.json",
-        "graph/entities.json",
-        "graph/relations.json",
-        "local/.gitignore",
-    ] {
-        assert!(project.file(path).exists(), "{path}");
-    }
+    each(
+        [
+            "config.yml",
+            ".gitignore",
+            ".gitattributes",
+            "blackboard.jsonl",
+            "decisions/index.json",
+            "graph/entities.json",
+            "graph/relations.json",
+            "local/.gitignore",
+        ],
+        |path| {
+            assert!(project.file(path).exists(), "{path}");
+        },
+    );
     assert_eq!(board(&project.path()).expect("valid")[0]["summary"], "first");
 }
 

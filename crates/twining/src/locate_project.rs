@@ -155,6 +155,7 @@ fn is_separate(main: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::locate_project::*;
+    use twining_testcases::each;
 
     struct Tree(tempfile::TempDir);
 
@@ -253,9 +254,9 @@ mod tests {
             locate(&clues).expect("locates").place.aliases
         };
         assert_eq!(aliases("link/src/api"), [tree.path("link")]);
-        for says_nothing in ["deep", "elsewhere", "gone", "shop/src/api"] {
+        each(["deep", "elsewhere", "gone", "shop/src/api"], |says_nothing| {
             assert!(aliases(says_nothing).is_empty(), "{says_nothing}");
-        }
+        });
     }
 
     #[test]

@@ -228,14 +228,15 @@ impl MergeDriver {
 #[cfg(test)]
 mod tests {
     use crate::merge_driver::*;
+    use twining_testcases::each;
 
     #[test]
     fn a_program_anywhere_is_found_again_in_what_git_runs() {
-        for path in ["/usr/bin/twining", "/50% off/o'brien/twining"] {
+        each(["/usr/bin/twining", "/50% off/o'brien/twining"], |path| {
             for driver in DRIVERS {
                 assert_eq!(driver.program_in(&driver.command(path)).as_deref(), Some(path));
             }
-        }
+        });
     }
 
     #[test]

@@ -102,25 +102,29 @@ fn all_on_path(name: &str) -> impl Iterator<Item = PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     #[test]
     fn a_shell_reads_back_what_was_written_for_it() {
-        for word in [
-            "/usr/bin/twining",
-            "/opt/my tools/twining",
-            "/o'brien/twining",
-            "/a\"b/$x/`id`/twining",
-            "/ünï/50%/twining",
-            "",
-        ] {
-            let spelled = for_shell(word);
-            assert_eq!(from_shell(&spelled).as_deref(), Some(word), "{spelled}");
-            let output = std::process::Command::new("sh")
-                .args(["-c", &format!("printf %s {spelled}")])
-                .output()
-                .expect("a shell starts");
-            assert_eq!(String::from_utf8_lossy(&output.stdout), word);
-        }
+        each(
+            [
+                "/usr/bin/twining",
+                "/opt/my tools/twining",
+                "/o'brien/twining",
+                "/a\"b/$x/`id`/twining",
+                "/ünï/50%/twining",
+                "",
+            ],
+            |word| {
+                let spelled = for_shell(word);
+                assert_eq!(from_shell(&spelled).as_deref(), Some(word), "{spelled}");
+                let output = std::process::Command::new("sh")
+                    .args(["-c", &format!("printf %s {spelled}")])
+                    .output()
+                    .expect("a shell starts");
+                assert_eq!(String::from_utf8_lossy(&output.stdout), word);
+            },
+        );
         assert_eq!(for_shell("/usr/local/bin/twining"), "/usr/local/bin/twining");
         assert_eq!(from_shell("a b"), None);
     }

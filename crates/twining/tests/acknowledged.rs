@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use twining_testcases::each;
 
 use crate::common::Server;
 use crate::common::repository::Repository;
@@ -60,7 +61,7 @@ impl TestCaller for Session {
 #[test]
 fn a_commit_right_after_the_reply_has_the_record() {
     let mut session = Session::new();
-    for (number, verb) in WRITING_VERBS.iter().chain(WRITING_VERBS).enumerate() {
+    each(WRITING_VERBS.iter().chain(WRITING_VERBS).enumerate(), |(number, verb)| {
         let word = format!("word{number:04}");
         let arguments = (verb.prepare)(&mut session, &word).expect("is prepared");
         let answer = session.call(verb.tool, &arguments).expect("writes");
@@ -83,7 +84,7 @@ fn a_commit_right_after_the_reply_has_the_record() {
                 verb.case
             );
         }
-    }
+    });
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Agents together, from outside: many real processes and two servers.
 
 use std::process::Stdio;
+use twining_testcases::each;
 
 use crate::common::Project;
 use serde_json::{Value, json};
@@ -48,9 +49,9 @@ fn of_many_processes_that_claim_one_path_exactly_one_wins() {
         "{:?}",
         won[0]
     );
-    for field in ["id", "agent_id", "paths", "reason", "since", "until"] {
+    each(["id", "agent_id", "paths", "reason", "since", "until"], |field| {
         assert!(file["claims"][0].get(field).is_some(), "{field}: {file}");
-    }
+    });
 }
 
 #[test]

@@ -7,6 +7,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use twining_model::Entry;
 use twining_store::{LONG_WAL_BYTES, Store, StoreError, StoreLocation};
+use twining_testcases::each;
 use twining_testkit::TestProject;
 use twining_testkit::memory::entry;
 
@@ -107,7 +108,7 @@ fn json_is_exactly_what_the_tool_returns() {
         (&["path", "Login", "redis"], "twining_path", json!({"from": "Login", "to": "redis"})),
         (&["status"], "twining_status", json!({})),
     ];
-    for (words, tool, arguments) in cases {
+    each(cases, |(words, tool, arguments)| {
         let by_hand = project.run(&[words, &["--json"]].concat());
         assert_eq!(by_hand.code, 0, "{by_hand:?}");
         let by_tool = server.call(tool, &arguments);
@@ -116,7 +117,7 @@ fn json_is_exactly_what_the_tool_returns() {
             by_tool["content"][0]["text"].as_str().expect("has text"),
             "{words:?}"
         );
-    }
+    });
 }
 
 #[test]
@@ -202,19 +203,22 @@ fn a_command_line_that_makes_no_sense_is_told_in_words_and_in_json() {
         assert_eq!((ran.code, ran.stderr.as_str()), (2, ""), "{words:?}: {ran:?}");
         serde_json::from_str::<Value>(&ran.stdout).expect("prints JSON")
     };
-    for (words, near) in [
-        (&["--json", "statu"][..], Some("twining status")),
-        (&["--json", "decid"], Some("twining decide")),
-        (&["--json", "wy"], Some("twining why")),
-        (&["--json", "docter"], Some("twining doctor")),
-        (&["--json", "knowledge", "chek"], Some("twining knowledge check")),
-        (&["--json", "banana"], None),
-    ] {
-        let refused = told(words);
-        let hint = refused["hint"].as_str().unwrap_or_default();
-        let wanted = near.map(|near| format!("did you mean `{near}`?"));
-        assert_eq!(hint, wanted.as_deref().unwrap_or("twining --help lists the commands"));
-    }
+    each(
+        [
+            (&["--json", "statu"][..], Some("twining status")),
+            (&["--json", "decid"], Some("twining decide")),
+            (&["--json", "wy"], Some("twining why")),
+            (&["--json", "docter"], Some("twining doctor")),
+            (&["--json", "knowledge", "chek"], Some("twining knowledge check")),
+            (&["--json", "banana"], None),
+        ],
+        |(words, near)| {
+            let refused = told(words);
+            let hint = refused["hint"].as_str().unwrap_or_default();
+            let wanted = near.map(|near| format!("did you mean `{near}`?"));
+            assert_eq!(hint, wanted.as_deref().unwrap_or("twining --help lists the commands"));
+        },
+    );
 }
 
 #[test]
@@ -261,11 +265,11 @@ fn what_a_decision_rules_out_is_its_clause() {
     ]);
     let stored = project.json(&["read", "--id", decided["id"].as_str().unwrap_or_default()]);
     assert_eq!(stored["decisions"][0]["constraints"], json!(["must_not_use: moment, src/old/"]));
-    for wrong in ["two words", "", "moment,"] {
+    each(["two words", "", "moment,"], |wrong| {
         let ran = project.run(&["decide", "x", "--why", "y", "--rules-out", wrong, "--json"]);
         assert_eq!(ran.code, 2, "{wrong}: {ran:?}");
         assert!(ran.stdout.contains("`rules_out`"), "{wrong}: {ran:?}");
-    }
+    });
 }
 
 #[test]
@@ -291,10 +295,10 @@ fn one_thing_has_one_flag_and_its_earlier_names_work() {
         &["decide", "Two", "--rationale", "a", "--affected-file", "src/a.rs", "--domain", "two"],
         &["dismiss", entry, "--why", "done"],
     ];
-    for words in rows {
+    each(rows, |words| {
         let ran = project.run(words);
         assert_eq!(ran.code, 0, "{words:?}: {ran:?}");
-    }
+    });
     assert_eq!(project.run(&["recent", "--lim", "1"]).code, 2, "no flag is guessed");
 }
 
@@ -329,13 +333,15 @@ fn an_unknown_flag_names_the_nearest_or_lists_those_there_are() {
         assert_eq!((ran.code, ran.stderr.as_str()), (2, ""), "{words:?}: {ran:?}");
         serde_json::from_str(&ran.stdout).expect("prints JSON")
     };
-    for (flag, near) in [("--limt", "--limit"), ("--scop", "--scope"), ("--max-reslts", "--limit")]
-    {
-        let told = told(&["read", flag, "1", "--json"]);
-        assert_eq!(told["code"], "INVALID_INPUT");
-        let hint = told["hint"].as_str().unwrap_or_default();
-        assert!(hint.contains(near), "{flag}: {told}");
-    }
+    each(
+        [("--limt", "--limit"), ("--scop", "--scope"), ("--max-reslts", "--limit")],
+        |(flag, near)| {
+            let told = told(&["read", flag, "1", "--json"]);
+            assert_eq!(told["code"], "INVALID_INPUT");
+            let hint = told["hint"].as_str().unwrap_or_default();
+            assert!(hint.contains(near), "{flag}: {told}");
+        },
+    );
     let far = told(&["read", "--zzzzzz", "--json"]);
     let hint = far["hint"].as_str().unwrap_or_default();
     assert!(
@@ -355,19 +361,22 @@ fn an_unknown_flag_names_the_nearest_or_lists_those_there_are() {
 #[test]
 fn what_is_missing_is_named_with_its_flag_and_an_example() {
     let project = Project::new();
-    for (words, field, flag) in [
-        (&["decide", "Use JWT", "--json"][..], "`rationale`", "--why"),
-        (&["decide", "--json"], "`summary`", "--summary"),
-        (&["post", "finding", "--json"], "`summary`", "--summary"),
-        (&["override", "01M7EB3QWY4C5CPJF6982ZJQ18", "--json"], "`reason`", "--why"),
-    ] {
-        let ran = project.run(words);
-        assert_eq!(ran.code, 2, "{words:?}: {ran:?}");
-        let told: Value = serde_json::from_str(&ran.stdout).expect("prints JSON");
-        let said = |name: &str| told[name].as_str().unwrap_or_default();
-        assert!(said("message").contains(field), "{told}");
-        assert!(said("hint").contains(flag) && said("hint").contains("twining "), "{told}");
-    }
+    each(
+        [
+            (&["decide", "Use JWT", "--json"][..], "`rationale`", "--why"),
+            (&["decide", "--json"], "`summary`", "--summary"),
+            (&["post", "finding", "--json"], "`summary`", "--summary"),
+            (&["override", "01M7EB3QWY4C5CPJF6982ZJQ18", "--json"], "`reason`", "--why"),
+        ],
+        |(words, field, flag)| {
+            let ran = project.run(words);
+            assert_eq!(ran.code, 2, "{words:?}: {ran:?}");
+            let told: Value = serde_json::from_str(&ran.stdout).expect("prints JSON");
+            let said = |name: &str| told[name].as_str().unwrap_or_default();
+            assert!(said("message").contains(field), "{told}");
+            assert!(said("hint").contains(flag) && said("hint").contains("twining "), "{told}");
+        },
+    );
     for (words, typed) in [
         (&["decide", "Use JWT"][..], "--why"),
         (&["decide"], "SUMMARY"),
@@ -400,22 +409,23 @@ fn a_decision_is_written_in_the_editor() {
         "sed -i -e 's/^Summary:.*/Summary: Use Go/' -e 's/^Why:.*/Why: one binary/' \"$1\"",
     )
     .expect("writes");
-    for (words, summary) in
-        [(&["decide"][..], "Use Go"), (&["decide", "Use C", "--edit"], "Use Go")]
-    {
-        let mut command = project.command(words);
-        command
-            .env_remove("CLAUDECODE")
-            .env_remove("VISUAL")
-            .env("EDITOR", format!("sh {}", editor.display()));
-        let ran = typed_at_terminal(command, "");
-        assert_eq!(ran.code, 0, "{ran:?}");
-        let why = project.json(&["why", "project"]);
-        assert_eq!(
-            (&why["decisions"][0]["summary"], &why["decisions"][0]["rationale"]),
-            (&json!(summary), &json!("one binary"))
-        );
-    }
+    each(
+        [(&["decide"][..], "Use Go"), (&["decide", "Use C", "--edit"], "Use Go")],
+        |(words, summary)| {
+            let mut command = project.command(words);
+            command
+                .env_remove("CLAUDECODE")
+                .env_remove("VISUAL")
+                .env("EDITOR", format!("sh {}", editor.display()));
+            let ran = typed_at_terminal(command, "");
+            assert_eq!(ran.code, 0, "{ran:?}");
+            let why = project.json(&["why", "project"]);
+            assert_eq!(
+                (&why["decisions"][0]["summary"], &why["decisions"][0]["rationale"]),
+                (&json!(summary), &json!("one binary"))
+            );
+        },
+    );
 }
 
 #[test]
@@ -588,18 +598,20 @@ fn nothing_stored_can_act_on_the_terminal() {
     let input = json!({"entry_type": "finding", "summary": hostile, "detail": hostile, "tags": [hostile], "agent_id": "x\u{1b}[2J"});
     let posted = project.run_with(&["post", "--json-input", "-"], &input.to_string());
     assert_eq!(posted.code, 0, "{posted:?}");
-    for words in [&["recent"][..], &["recent", "--json"], &["query", "a"], &["export"], &["status"]]
-    {
-        let mut command = project.command(words);
-        // Colour as on a terminal, so that only the page's own escapes may remain.
-        let out = command.env("CLICOLOR_FORCE", "1").output().expect("runs");
-        let shown = String::from_utf8(out.stdout).expect("prints UTF-8");
-        let bare = anstream::adapter::strip_str(&shown).to_string();
-        for c in ['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}'] {
-            assert!(!bare.contains(c), "{c:?} in {words:?}: {shown:?}");
-        }
-        assert!(!shown.contains("]52;c;aGk=\u{7}"), "{shown:?}");
-    }
+    each(
+        [&["recent"][..], &["recent", "--json"], &["query", "a"], &["export"], &["status"]],
+        |words| {
+            let mut command = project.command(words);
+            // Colour as on a terminal, so that only the page's own escapes may remain.
+            let out = command.env("CLICOLOR_FORCE", "1").output().expect("runs");
+            let shown = String::from_utf8(out.stdout).expect("prints UTF-8");
+            let bare = anstream::adapter::strip_str(&shown).to_string();
+            for c in ['\u{1b}', '\u{7}', '\u{9b}', '\u{202e}'] {
+                assert!(!bare.contains(c), "{c:?} in {words:?}: {shown:?}");
+            }
+            assert!(!shown.contains("]52;c;aGk=\u{7}"), "{shown:?}");
+        },
+    );
 }
 
 #[test]
@@ -634,10 +646,10 @@ fn help_teaches() {
     let project = Project::new();
     assert_snapshot!("help", project.run(&["--help"]).stdout);
     assert_snapshot!("help_decide", project.run(&["decide", "--help"]).stdout);
-    for verb in ["post", "why", "search-decisions", "prune-graph", "assemble"] {
+    each(["post", "why", "search-decisions", "prune-graph", "assemble"], |verb| {
         let help = project.run(&[verb, "--help"]);
         assert!(help.stdout.contains("Example:\n  twining "), "{help:?}");
-    }
+    });
 }
 
 #[test]
@@ -645,21 +657,24 @@ fn the_tour_plays_to_its_end() {
     let project = Project::new();
     let tour = project.run(&["tour"]);
     assert_eq!(tour.code, 0, "{tour:?}");
-    for words in [
-        "ada",
-        "ben",
-        "conflicts with",
-        "contested",
-        "deny",
-        "[tested-needs-evidence]",
-        "no rule applies",
-        "merges them line by line: conflict",
-        "merges them with Twining's driver: clean",
-        "logout-service, token-issuer",
-        "twining init",
-    ] {
-        assert!(tour.stdout.contains(words), "{words}: {}", tour.stdout);
-    }
+    each(
+        [
+            "ada",
+            "ben",
+            "conflicts with",
+            "contested",
+            "deny",
+            "[tested-needs-evidence]",
+            "no rule applies",
+            "merges them line by line: conflict",
+            "merges them with Twining's driver: clean",
+            "logout-service, token-issuer",
+            "twining init",
+        ],
+        |words| {
+            assert!(tour.stdout.contains(words), "{words}: {}", tour.stdout);
+        },
+    );
     assert!(!project.path().join(".twining").exists(), "the tour plays elsewhere");
 }
 

@@ -2,6 +2,7 @@
 //! committed each time: conflicts within conflicts. Nothing of any branch is lost.
 
 use std::collections::BTreeSet;
+use twining_testcases::each;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -380,10 +381,10 @@ fn conflicts_of_several_merges_that_no_commit_knows_are_left_as_they_are_and_rep
             shop.read(&decision).replace(rationale, &nested(&reason(1), &reason(2), &reason(3))),
         ),
     ];
-    for (file, text) in &texts {
+    each(&texts, |(file, text)| {
         assert!(text.contains("<<<<<<<"), "{text}");
         shop.write(file, text);
-    }
+    });
     shop.told(&["post", "finding", "after the merges"]);
     shop.run(&["doctor", "--fix"]);
     let told = shop.run(&["doctor"]);

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use twining_testcases::each;
 
 use crate::common::repository::{Repository, changed};
 use serde_json::Value;
@@ -38,7 +39,7 @@ fn a_wired_project_is_proven_to_work() {
     shop.run(&["post", "finding", "hello"]);
     let told = examined(&shop, &[]);
     assert_eq!(said(&told, "path", "").0, "ok");
-    for host in ["claude", "codex"] {
+    each(["claude", "codex"], |host| {
         assert_eq!(said(&told, "agents", host).0, "ok");
         assert_eq!(said(&told, "hook", host).0, "ok", "a forbidden call was stopped");
         let (finding, words) = said(&told, "server", host);
@@ -46,7 +47,7 @@ fn a_wired_project_is_proven_to_work() {
             finding == "ok" && words.contains("the server starts in") && words.contains("tools"),
             "{words}"
         );
-    }
+    });
     assert_eq!(said(&told, "index", "matches the files").0, "ok");
     assert_eq!(said(&told, "secrets", "").0, "ok");
     assert_eq!(said(&told, "trust", "codex is not on PATH").0, "not_checked");
@@ -185,7 +186,7 @@ fn what_git_no_longer_does_is_an_error_and_is_mended() {
             .expect("sets");
         }),
     ];
-    for (says, harm) in broken {
+    each(broken, |(says, harm)| {
         let shop = wired("none");
         harm(&shop);
         let ran = shop.run(&["doctor"]);
@@ -195,7 +196,7 @@ fn what_git_no_longer_does_is_an_error_and_is_mended() {
         assert_eq!(shop.run(&["doctor"]).code, 0, "{says}");
         shop.told(&["uninstall", "--purge", "--yes"]);
         assert!(!shop.read(".git/config").contains("twining"), "{says}: nothing is left");
-    }
+    });
     // A copy of the folder has no receipt, and was wired all the same.
     let shop = wired("none");
     fs::remove_file(shop.file(".twining/local/receipt")).expect("removes");
@@ -280,7 +281,7 @@ fn a_plugin_that_is_gone_or_another_is_told_and_put_back() {
     let shop = wired("opencode");
     let plugin = ".opencode/plugin/twining.js";
     let before = shop.read(plugin);
-    for harm in ["gone", "another"] {
+    each(["gone", "another"], |harm| {
         match harm {
             "gone" => fs::remove_file(shop.file(plugin)).expect("removes"),
             _ => shop.write(plugin, "export const Other = async () => ({});\n"),
@@ -293,7 +294,7 @@ fn a_plugin_that_is_gone_or_another_is_told_and_put_back() {
             ("not_checked", before.clone()),
             "{harm}"
         );
-    }
+    });
 }
 
 #[test]
@@ -518,25 +519,26 @@ fn a_secret_that_came_with_the_files_is_told_by_its_place_and_never_by_itself() 
 
 #[test]
 fn a_pipe_where_a_file_belongs_hangs_nobody() {
-    for name in
-        ["blackboard.jsonl", "config.yml", "traces.jsonl", "decisions/index.json", ".gitignore"]
-    {
-        let shop = wired("claude");
-        shop.run(&["post", "finding", "hello"]);
-        let file = shop.file(&format!(".twining/{name}"));
-        drop(fs::remove_file(&file));
-        assert!(
-            std::process::Command::new("mkfifo")
-                .arg(&file)
-                .status()
-                .is_ok_and(|made| made.success())
-        );
-        let told = examined(&shop, &[]);
-        assert!(
-            told["checks"].as_array().is_some_and(|checks| !checks.is_empty()),
-            "{name}: {told}"
-        );
-    }
+    each(
+        ["blackboard.jsonl", "config.yml", "traces.jsonl", "decisions/index.json", ".gitignore"],
+        |name| {
+            let shop = wired("claude");
+            shop.run(&["post", "finding", "hello"]);
+            let file = shop.file(&format!(".twining/{name}"));
+            drop(fs::remove_file(&file));
+            assert!(
+                std::process::Command::new("mkfifo")
+                    .arg(&file)
+                    .status()
+                    .is_ok_and(|made| made.success())
+            );
+            let told = examined(&shop, &[]);
+            assert!(
+                told["checks"].as_array().is_some_and(|checks| !checks.is_empty()),
+                "{name}: {told}"
+            );
+        },
+    );
 }
 
 #[test]
@@ -580,7 +582,7 @@ fn a_program_that_is_not_on_path_is_no_fault_of_the_entries() {
         .filter(|check| check["message"].as_str().is_some_and(|said| said.contains("not on PATH")))
         .collect();
     assert!(lost.iter().any(|check| check["name"] == "hook"), "{told:#}");
-    for check in lost.iter().filter(|check| check["finding"] != "not_checked") {
+    each(lost.iter().filter(|check| check["finding"] != "not_checked"), |check| {
         let hint = check["hint"].as_str().unwrap_or_default();
         assert!(
             hint.contains("PATH")
@@ -588,5 +590,5 @@ fn a_program_that_is_not_on_path_is_no_fault_of_the_entries() {
                 && !hint.contains("twining init"),
             "{check:#}"
         );
-    }
+    });
 }

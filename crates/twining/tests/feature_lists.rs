@@ -2,6 +2,7 @@
 //! changes, and what is reported at turn end and commit.
 
 use std::fs;
+use twining_testcases::each;
 
 use crate::common::hooked::*;
 use crate::common::{Project, Ran};
@@ -74,39 +75,42 @@ fn a_feature_is_not_called_tested_without_a_run() {
 
 #[test]
 fn a_list_of_any_shape_is_edited_by_hand_once_a_run_is_recorded() {
-    for (list, feature) in [
-        (r#"{"features":[{"id":"F1","status":"completed","tested":false}]}"#, "F1"),
-        (
-            r#"{"features":{"F1":{"description":"log in","status":"completed","tested":false}}}"#,
-            "F1",
-        ),
-        (r#"{"F1":{"status":"completed","tested":false}}"#, "F1"),
-        (
-            r#"{"categories":{"ui":{"features":[{"id":"F1","status":"completed","tested":false}]}}}"#,
-            "F1",
-        ),
-        (r#"[{"description":"Log in","status":"completed","passes":false}]"#, "log-in"),
-    ] {
-        let project = project();
-        write(&project, LIST, list);
-        assert_eq!(mark_tested(&project, LIST), "deny", "{list}");
-        report_passed(&project, feature);
-        // The mark is removed; the run still counts.
-        write(&project, LIST, list);
-        assert_eq!(mark_tested(&project, LIST), Value::Null, "{list}");
-        // The name of one that was shown is no proof for another.
-        let other = r#"[{"id":"EVIL","name":"F1","description":"Log in","tested":true}]"#;
-        assert_eq!(
-            decision(&call(&project, "Write", &json!({"file_path": LIST, "content": other}))),
-            "deny",
-            "{list}"
-        );
-    }
+    each(
+        [
+            (r#"{"features":[{"id":"F1","status":"completed","tested":false}]}"#, "F1"),
+            (
+                r#"{"features":{"F1":{"description":"log in","status":"completed","tested":false}}}"#,
+                "F1",
+            ),
+            (r#"{"F1":{"status":"completed","tested":false}}"#, "F1"),
+            (
+                r#"{"categories":{"ui":{"features":[{"id":"F1","status":"completed","tested":false}]}}}"#,
+                "F1",
+            ),
+            (r#"[{"description":"Log in","status":"completed","passes":false}]"#, "log-in"),
+        ],
+        |(list, feature)| {
+            let project = project();
+            write(&project, LIST, list);
+            assert_eq!(mark_tested(&project, LIST), "deny", "{list}");
+            report_passed(&project, feature);
+            // The mark is removed; the run still counts.
+            write(&project, LIST, list);
+            assert_eq!(mark_tested(&project, LIST), Value::Null, "{list}");
+            // The name of one that was shown is no proof for another.
+            let other = r#"[{"id":"EVIL","name":"F1","description":"Log in","tested":true}]"#;
+            assert_eq!(
+                decision(&call(&project, "Write", &json!({"file_path": LIST, "content": other}))),
+                "deny",
+                "{list}"
+            );
+        },
+    );
 }
 
 #[test]
 fn a_list_at_the_root_is_the_list() {
-    for name in ["feature-list.json", "feature_list.json"] {
+    each(["feature-list.json", "feature_list.json"], |name| {
         let project =
             with_list(name, r#"{"features":[{"id":"F1","status":"completed","tested":false}]}"#);
         assert_eq!(project.json(&["next"])["say"], "test F1", "{name}");
@@ -116,7 +120,7 @@ fn a_list_at_the_root_is_the_list() {
             read(&project, name).contains(r#""tested":true"#) && !project.path().join(OWN).exists(),
             "{name}"
         );
-    }
+    });
 }
 
 #[test]
@@ -136,7 +140,7 @@ fn a_features_json_at_the_root_may_be_anybody_s() {
 
 #[test]
 fn a_list_that_a_script_marked_holds_once_and_then_stands_on_the_board() {
-    for list in [LIST, OWN, "feature-list.json", "feature_list.json"] {
+    each([LIST, OWN, "feature-list.json", "feature_list.json"], |list| {
         let project = with_list(
             list,
             r#"{"features":[{"id":"F1","description":"d","status":"completed","tested":false}]}"#,
@@ -154,7 +158,7 @@ fn a_list_that_a_script_marked_holds_once_and_then_stands_on_the_board() {
         }
         let posted = warnings(&project);
         assert!(posted.len() == 1 && posted[0].contains("`F1`"), "{list}: {posted:?}");
-    }
+    });
 }
 
 #[test]
@@ -191,9 +195,9 @@ fn our_own_list_may_be_begun_by_hand_with_features_to_come() {
         ]
         .map(|ran| decision(&ran))
     };
-    for more in ["", r#","status":"pending","tested":false"#] {
+    each(["", r#","status":"pending","tested":false"#], |more| {
         assert_eq!(begun(more), [Value::Null, Value::Null], "{more}");
-    }
+    });
     for more in [r#","status":"completed""#, r#","tested":true"#, r#","status":"blocked""#] {
         assert_eq!(begun(more), ["deny", "deny"], "{more}");
     }
@@ -203,13 +207,16 @@ fn our_own_list_may_be_begun_by_hand_with_features_to_come() {
 fn our_own_list_is_reworded_by_hand_and_moved_by_reports() {
     let list = r#"{"features":[{"id":"F1","description":"log in","status":"completed","tested":false},{"id":"F2","description":"old","status":"pending"}]}"#;
     let project = with_list(OWN, list);
-    for (old, new) in [
-        ("log in", "log in with a passkey"),
-        (r#"{"id":"F2""#, r#"{"id":"F3","description":"new","status":"pending"},{"id":"F2""#),
-        (r#",{"id":"F2","description":"old","status":"pending"}"#, ""),
-    ] {
-        assert_eq!(decision(&edit(&project, OWN, old, new)), Value::Null, "{old} -> {new}");
-    }
+    each(
+        [
+            ("log in", "log in with a passkey"),
+            (r#"{"id":"F2""#, r#"{"id":"F3","description":"new","status":"pending"},{"id":"F2""#),
+            (r#",{"id":"F2","description":"old","status":"pending"}"#, ""),
+        ],
+        |(old, new)| {
+            assert_eq!(decision(&edit(&project, OWN, old, new)), Value::Null, "{old} -> {new}");
+        },
+    );
     for (old, new, feature) in [
         ("\"pending\"", "\"completed\"", "`F2`"),
         ("\"tested\":false", "\"tested\":true", "`F1`"),
@@ -245,14 +252,14 @@ fn put(project: &Project, id: &str, field: &str, value: &str) {
 fn what_reports_people_and_git_do_to_a_list_holds_nobody() {
     let project = project();
     fs::remove_dir_all(project.path().join(".claude")).expect("makes way");
-    for id in ["F1", "F2", "F3"] {
+    each(["F1", "F2", "F3"], |id| {
         assert_eq!(
             project
                 .run(&["features", "add", id, "--description", "a thing", "--file", "src/a.rs"])
                 .code,
             0
         );
-    }
+    });
     commit(&project, "a list");
     start(&project, "s-1");
     let ends_in_silence = |what: &str| {

@@ -4,6 +4,7 @@
 use crate::common::{Project, normal};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
+use twining_testcases::each;
 
 const JUNIT: &str = r#"<testsuites><testsuite name="a" tests="2" failures="0"><testcase name="x"/><testcase name="y"/></testsuite></testsuites>"#;
 const LCOV: &str = "SF:src/a.rs\nDA:1,1\nDA:2,1\nDA:3,1\nDA:4,1\nDA:5,0\nend_of_record\n";
@@ -163,44 +164,47 @@ fn no_caller_can_lower_the_bar_or_read_elsewhere() {
     std::os::unix::fs::symlink(elsewhere.path(), project.path().join("away")).expect("links");
     let mut server = project.server(&[]);
     server.initialize();
-    for (arguments, code) in [
-        (
-            json!({"task_type": "feature", "complexity": 5, "coverage_threshold": 0.1}),
-            "INVALID_INPUT",
-        ),
-        (
-            json!({"task_type": "feature", "complexity": 5, "results": {"coverage_threshold": 0.1}}),
-            "INVALID_INPUT",
-        ),
-        (
-            json!({"task_type": "feature", "complexity": 5, "results": {"tests": {"required": false}}}),
-            "INVALID_INPUT",
-        ),
-        (
-            json!({"task_type": "feature", "complexity": 5, "results": [[5, 5, 0], 0.9, 80]}),
-            "INVALID_INPUT",
-        ),
-        (
-            json!({"task_type": "feature", "complexity": 5, "results": {"tests": [5, 5, 0]}}),
-            "INVALID_INPUT",
-        ),
-        (
-            json!({"task_type": "feature", "complexity": 5, "reports": ["../junit.xml"]}),
-            "INVALID_INPUT",
-        ),
-        (
-            json!({"task_type": "feature", "complexity": 5, "reports": ["/etc/passwd"]}),
-            "INVALID_INPUT",
-        ),
-        (
-            json!({"task_type": "feature", "complexity": 5, "reports": ["away/junit.xml"]}),
-            "UNSAFE_PATH",
-        ),
-    ] {
-        let result = server.call("twining_check_gates", &arguments);
-        assert_eq!(result["isError"], true, "{result}");
-        assert_eq!(result["structuredContent"]["code"], code, "{result}");
-    }
+    each(
+        [
+            (
+                json!({"task_type": "feature", "complexity": 5, "coverage_threshold": 0.1}),
+                "INVALID_INPUT",
+            ),
+            (
+                json!({"task_type": "feature", "complexity": 5, "results": {"coverage_threshold": 0.1}}),
+                "INVALID_INPUT",
+            ),
+            (
+                json!({"task_type": "feature", "complexity": 5, "results": {"tests": {"required": false}}}),
+                "INVALID_INPUT",
+            ),
+            (
+                json!({"task_type": "feature", "complexity": 5, "results": [[5, 5, 0], 0.9, 80]}),
+                "INVALID_INPUT",
+            ),
+            (
+                json!({"task_type": "feature", "complexity": 5, "results": {"tests": [5, 5, 0]}}),
+                "INVALID_INPUT",
+            ),
+            (
+                json!({"task_type": "feature", "complexity": 5, "reports": ["../junit.xml"]}),
+                "INVALID_INPUT",
+            ),
+            (
+                json!({"task_type": "feature", "complexity": 5, "reports": ["/etc/passwd"]}),
+                "INVALID_INPUT",
+            ),
+            (
+                json!({"task_type": "feature", "complexity": 5, "reports": ["away/junit.xml"]}),
+                "UNSAFE_PATH",
+            ),
+        ],
+        |(arguments, code)| {
+            let result = server.call("twining_check_gates", &arguments);
+            assert_eq!(result["isError"], true, "{result}");
+            assert_eq!(result["structuredContent"]["code"], code, "{result}");
+        },
+    );
     let result = server.call(
         "twining_check_gates",
         &json!({"task_type": "feature", "complexity": 5, "reports": ["none.xml"],
@@ -266,7 +270,7 @@ fn json_is_exactly_what_the_tools_return() {
             json!({"role": "player", "task": "TASK-GE-001", "turn": 2}),
         ),
     ];
-    for (words, tool, arguments) in cases {
+    each(cases, |(words, tool, arguments)| {
         let by_hand = project.run(&[words, &["--json"]].concat());
         let by_tool = server.call(tool, &arguments);
         assert_eq!(
@@ -274,7 +278,7 @@ fn json_is_exactly_what_the_tools_return() {
             by_tool["content"][0]["text"].as_str().expect("has text"),
             "{words:?}"
         );
-    }
+    });
     let role = server.call("twining_role", &json!({"role": "coach"}));
     assert_eq!(role["structuredContent"]["sources"]["must_do"][4], "project:3");
     assert_eq!(role["structuredContent"]["mistakes"][0]["line"], 5);
@@ -383,7 +387,7 @@ fn guardkit_settings_are_taken_over_once() {
 fn two_processes_that_record_at_once_lose_no_turn() {
     let project = Project::new();
     let tasks: Vec<String> = (0..6).map(|n| format!("TASK-GE-{n}")).collect();
-    for turn in ["1", "2", "3"] {
+    each(["1", "2", "3"], |turn| {
         let running: Vec<_> = tasks
             .iter()
             .map(|task| {
@@ -397,7 +401,7 @@ fn two_processes_that_record_at_once_lose_no_turn() {
         for mut process in running {
             assert!(process.wait().expect("ends").success());
         }
-    }
+    });
     let outcome = project.json(&["turns", "FEAT-GE", "--last", "100"]);
     assert_eq!(
         (outcome["total"].as_u64(), outcome.get("unreadable")),

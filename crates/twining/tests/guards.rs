@@ -1,6 +1,7 @@
 //! The hook's entry point and `twining guard`, as hosts and people use them.
 
 use std::fs;
+use twining_testcases::each;
 
 use crate::common::{Project, Ran};
 use serde_json::{Value, json};
@@ -50,7 +51,7 @@ fn a_link_to_a_protected_file_is_that_file() {
 #[test]
 fn an_event_that_cannot_be_read_stops_nobody_and_says_why() {
     let project = project();
-    for event in ["PreToolUse", "Stop"] {
+    each(["PreToolUse", "Stop"], |event| {
         let broken = project.run_with(&["hook", event], "{not json");
         assert_eq!(
             (broken.code, broken.stdout.as_str()),
@@ -58,7 +59,7 @@ fn an_event_that_cannot_be_read_stops_nobody_and_says_why() {
             "{event}: hosts go on after exit code 1"
         );
         assert!(broken.stderr.contains("is not JSON"), "{broken:?}");
-    }
+    });
     assert_eq!(project.run_with(&["hook", "AnEventOfTomorrow"], "").code, 0);
     assert_eq!(project.run_with(&["hook", "--agent", "eliza", "Stop"], "{}").code, 2);
 }
@@ -68,7 +69,7 @@ fn a_person_may_have_refused_what_cannot_be_read() {
     let project = project();
     let settings = project.path().join("../settings-of-nobody/twining");
     fs::create_dir_all(&settings).expect("makes a folder");
-    for (action, answered) in [("block", "deny"), ("ask", "ask")] {
+    each([("block", "deny"), ("ask", "ask")], |(action, answered)| {
         fs::write(settings.join("policy.yml"), format!("on_unreadable: {action}\n"))
             .expect("writes");
         assert_eq!(decision(&project.run_with(&["hook", "PreToolUse"], "{not json")), answered);
@@ -79,7 +80,7 @@ fn a_person_may_have_refused_what_cannot_be_read() {
             1,
             "nobody is held at the end"
         );
-    }
+    });
 }
 
 #[test]
@@ -186,20 +187,23 @@ fn hooks_in_codex_own_settings_are_tried_too() {
         "{wiring}"
     );
     assert!(wiring[0]["tried"].as_u64() > Some(3), "{wiring}");
-    for (text, says) in [
-        (config(&format!("{program} hook --agent codex PostToolUse")), "did not fire"),
-        (config("nowhere/twining hook PreToolUse"), "does not start Twining"),
-        (config("sh -c 'twining hook PreToolUse'"), "is not a plain"),
-        (
-            config(&format!("{program} hook --agent codex PreToolUse"))
-                + "[features]\nhooks = false\n",
-            "turns all hooks off",
-        ),
-        ("hooks = [ # twining".to_owned(), "cannot be read"),
-    ] {
-        let (code, wiring) = tested(&text);
-        assert!(code == 3 && wiring.to_string().contains(says), "{says}: {code} {wiring}");
-    }
+    each(
+        [
+            (config(&format!("{program} hook --agent codex PostToolUse")), "did not fire"),
+            (config("nowhere/twining hook PreToolUse"), "does not start Twining"),
+            (config("sh -c 'twining hook PreToolUse'"), "is not a plain"),
+            (
+                config(&format!("{program} hook --agent codex PreToolUse"))
+                    + "[features]\nhooks = false\n",
+                "turns all hooks off",
+            ),
+            ("hooks = [ # twining".to_owned(), "cannot be read"),
+        ],
+        |(text, says)| {
+            let (code, wiring) = tested(&text);
+            assert!(code == 3 && wiring.to_string().contains(says), "{says}: {code} {wiring}");
+        },
+    );
     // Our server alone is no wiring.
     assert_eq!(tested("[mcp_servers.twining]\ncommand = \"twining\" # no hook\n"), (0, json!([])));
 }
@@ -281,19 +285,22 @@ fn a_command_is_judged_in_the_folder_it_is_sent_to() {
 #[test]
 fn a_call_that_says_too_little_is_let_through_and_explained_as_such() {
     let project = project();
-    for event in [
-        json!({}),
-        json!({"tool_name": "Write", "tool_input": {"content": "x"}}),
-        json!({"tool_name": "Bash", "tool_input": {}}),
-        json!({"tool_input": {"command": "ls"}}),
-    ] {
-        assert_eq!(
-            decision(&hook(&project, &["PreToolUse"], event.clone())),
-            Value::Null,
-            "{event}"
-        );
-        let explained = project.run_with(&["guard", "explain", "--json"], &event.to_string());
-        let explained: Value = serde_json::from_str(&explained.stdout).expect("answers");
-        assert_eq!(explained["verdict"], "off", "{event}");
-    }
+    each(
+        [
+            json!({}),
+            json!({"tool_name": "Write", "tool_input": {"content": "x"}}),
+            json!({"tool_name": "Bash", "tool_input": {}}),
+            json!({"tool_input": {"command": "ls"}}),
+        ],
+        |event| {
+            assert_eq!(
+                decision(&hook(&project, &["PreToolUse"], event.clone())),
+                Value::Null,
+                "{event}"
+            );
+            let explained = project.run_with(&["guard", "explain", "--json"], &event.to_string());
+            let explained: Value = serde_json::from_str(&explained.stdout).expect("answers");
+            assert_eq!(explained["verdict"], "off", "{event}");
+        },
+    );
 }

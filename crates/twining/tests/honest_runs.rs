@@ -3,6 +3,7 @@
 
 use crate::common::workspace::Workspace;
 use serde_json::{Value, json};
+use twining_testcases::each;
 
 const PYTEST: &str = "============================= test session starts ==============================\nplatform linux -- Python 3.13.1, pytest-8.3.4, pluggy-1.5.0\nrootdir: /app\nconfigfile: pyproject.toml\ncollected 2 items\n\ntests/test_cart.py ..                                                    [100%]\n\n============================== 2 passed in 0.03s ===============================\n";
 const PYTEST_QUIET: &str = "..                                                                       [100%]\n2 passed in 0.02s\n";
@@ -92,9 +93,9 @@ fn tests_and_linter_run_in_parallel_calls() {
     let workspace = Workspace::new();
     workspace.begin_session();
     let call = |id: &str, line: &str| json!({"tool_name": "Bash", "tool_use_id": id, "tool_input": {"command": line}});
-    for (id, line) in [("toolu_a", "pytest -q"), ("toolu_b", "ruff check .")] {
+    each([("toolu_a", "pytest -q"), ("toolu_b", "ruff check .")], |(id, line)| {
         assert_eq!(workspace.hook("PreToolUse", call(id, line)), Value::Null);
-    }
+    });
     for (id, line, output) in [
         ("toolu_b", "ruff check .", "All checks passed!\n"),
         ("toolu_a", "pytest -q", PYTEST_QUIET),

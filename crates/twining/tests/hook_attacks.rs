@@ -2,6 +2,7 @@
 //! nothing, within bounds.
 
 use std::fs;
+use twining_testcases::each;
 
 use crate::common::hooked::{answer, hook};
 use crate::common::{Project, Ran, hooked};
@@ -27,14 +28,14 @@ fn s9_nothing_in_a_cloned_policy_is_executed() {
     let project = project();
     let policy = "guards:\n  - {id: a, tools: [Bash], say: x, run: touch ran-it}\n  - {id: b, paths: ['$(touch ran-it)'], say: '`touch ran-it`'}\n  - {id: c, tools: [Bash], say: x, verify: {command: touch ran-it}}\n  - {id: d, tools: [Bash], when: {command: '$(touch ran-it)'}, say: x}\n";
     fs::write(project.path().join(".twining/policy.yml"), policy).expect("writes");
-    for event in ["SessionStart", "PreToolUse", "PostToolUse", "Stop", "PreCompact"] {
+    each(["SessionStart", "PreToolUse", "PostToolUse", "Stop", "PreCompact"], |event| {
         let ran = hook(
             &project,
             event,
             json!({"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {"stdout": ""}}),
         );
         assert_ne!(ran.code, 2, "{event}: {ran:?}");
-    }
+    });
     assert_eq!(project.run(&["guard", "test"]).code, 3, "what is left out is named");
     assert!(!project.path().join("ran-it").exists());
 }
@@ -124,34 +125,35 @@ fn s15_a_flood_of_one_author_does_not_drown_another() {
 
 #[test]
 fn s15_an_older_warning_of_another_is_seen_behind_a_flood_of_one() {
-    for (kind, flood) in
-        [("warning", 30), ("warning", 3_000), ("question", 3_000), ("finding", 900)]
-    {
-        let project = project();
-        project.json(&["post", "status", "begun", "--agent", "alice"]);
-        let line = |id: String, at: &str, agent: &str, summary: String| json!({"id": id, "timestamp": at, "agent_id": agent, "entry_type": kind, "tags": [], "scope": "project", "summary": summary, "detail": ""});
-        let mut lines = format!(
-            "{}\n",
-            line(
-                format!("01K{:023}", 0),
-                "2026-01-01T00:00:00.000Z",
-                "alice",
-                "the keys rotate on friday".into()
-            )
-        );
-        for at in 1..=flood {
-            let next = line(
-                format!("01K{at:023}"),
-                "2026-01-02T00:00:00.000Z",
-                "mallory",
-                format!("deploy at once, number {at}"),
+    each(
+        [("warning", 30), ("warning", 3_000), ("question", 3_000), ("finding", 900)],
+        |(kind, flood)| {
+            let project = project();
+            project.json(&["post", "status", "begun", "--agent", "alice"]);
+            let line = |id: String, at: &str, agent: &str, summary: String| json!({"id": id, "timestamp": at, "agent_id": agent, "entry_type": kind, "tags": [], "scope": "project", "summary": summary, "detail": ""});
+            let mut lines = format!(
+                "{}\n",
+                line(
+                    format!("01K{:023}", 0),
+                    "2026-01-01T00:00:00.000Z",
+                    "alice",
+                    "the keys rotate on friday".into()
+                )
             );
-            lines.push_str(&format!("{next}\n"));
-        }
-        fs::write(project.path().join(".twining/blackboard.jsonl"), lines).expect("writes");
-        let told = brief(&project);
-        assert!(told.contains("rotate on friday"), "{kind} {flood}: {told}");
-    }
+            for at in 1..=flood {
+                let next = line(
+                    format!("01K{at:023}"),
+                    "2026-01-02T00:00:00.000Z",
+                    "mallory",
+                    format!("deploy at once, number {at}"),
+                );
+                lines.push_str(&format!("{next}\n"));
+            }
+            fs::write(project.path().join(".twining/blackboard.jsonl"), lines).expect("writes");
+            let told = brief(&project);
+            assert!(told.contains("rotate on friday"), "{kind} {flood}: {told}");
+        },
+    );
 }
 
 #[test]
@@ -196,17 +198,20 @@ fn s25_a_policy_of_patterns_and_a_thousand_guards_is_answered() {
 #[test]
 fn a_call_of_any_size_or_depth_is_answered() {
     let project = project();
-    for line in [
-        "a".repeat(1 << 20),
-        "(".repeat(10_000),
-        "$(".repeat(10_000),
-        "a|".repeat(50_000),
-        "'\"".repeat(50_000),
-        "<<A ".repeat(20_000),
-        "{a,b}".repeat(20_000),
-    ] {
-        assert_eq!(answer(&bash(&project, &line)), Value::Null, "{}…", &line[..8]);
-    }
+    each(
+        [
+            "a".repeat(1 << 20),
+            "(".repeat(10_000),
+            "$(".repeat(10_000),
+            "a|".repeat(50_000),
+            "'\"".repeat(50_000),
+            "<<A ".repeat(20_000),
+            "{a,b}".repeat(20_000),
+        ],
+        |line| {
+            assert_eq!(answer(&bash(&project, &line)), Value::Null, "{}…", &line[..8]);
+        },
+    );
     let deep = format!(
         "{{\"tool_name\":\"Write\",\"tool_input\":{}1{}}}",
         "{\"a\":".repeat(50_000),
@@ -228,14 +233,14 @@ fn a_person_may_have_lines_refused_that_are_too_long_or_too_deep() {
     let settings = project.path().join("../settings-of-nobody/twining");
     fs::create_dir_all(&settings).expect("makes a folder");
     fs::write(settings.join("policy.yml"), "on_unreadable: block\n").expect("writes");
-    for line in ["a ".repeat(1 << 20), "(".repeat(10_000)] {
+    each(["a ".repeat(1 << 20), "(".repeat(10_000)], |line| {
         assert_eq!(
             answer(&bash(&project, &line))["hookSpecificOutput"]["permissionDecision"],
             "deny",
             "{}…",
             &line[..8]
         );
-    }
+    });
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! let go, what slipped through, what others hold.
 
 use std::fs;
+use twining_testcases::each;
 
 use crate::common::hooked::{LIST, agent_ran, answer, commit, git, pre_commit, start, write};
 use crate::common::{Project, Ran, hooked};
@@ -111,23 +112,26 @@ fn a_run_of_no_tests_is_no_evidence_and_said_at_once() {
 #[test]
 fn a_command_that_shows_no_counts_or_only_prints_them_is_no_evidence() {
     let passed = "test result: ok. 3 passed; 0 failed";
-    for (command, printed) in [
-        ("pytest -q", ""),
-        ("npm test", "> x@1 test\n> echo ok\n\nok\n"),
-        ("make test", "done"),
-        ("./gradlew test", "BUILD SUCCESSFUL in 2s"),
-        ("cat log", passed),
-        ("echo 'test result: ok. 3 passed; 0 failed'", passed),
-    ] {
-        let project = project();
-        one_feature(&project);
-        assert_eq!(
-            answer(&ran_tests(&project, command, &json!({"stdout": printed, "stderr": ""}))),
-            Value::Null,
-            "{command}"
-        );
-        assert_eq!(decision(&mark_tested(&project)), "deny", "{command}");
-    }
+    each(
+        [
+            ("pytest -q", ""),
+            ("npm test", "> x@1 test\n> echo ok\n\nok\n"),
+            ("make test", "done"),
+            ("./gradlew test", "BUILD SUCCESSFUL in 2s"),
+            ("cat log", passed),
+            ("echo 'test result: ok. 3 passed; 0 failed'", passed),
+        ],
+        |(command, printed)| {
+            let project = project();
+            one_feature(&project);
+            assert_eq!(
+                answer(&ran_tests(&project, command, &json!({"stdout": printed, "stderr": ""}))),
+                Value::Null,
+                "{command}"
+            );
+            assert_eq!(decision(&mark_tested(&project)), "deny", "{command}");
+        },
+    );
 }
 
 #[test]
@@ -135,17 +139,20 @@ fn a_run_in_another_project_is_no_evidence_and_said_at_once() {
     let ok = json!({"stdout": "test result: ok. 5 passed; 0 failed; 0 ignored"});
     let elsewhere = tempfile::tempdir().expect("a temporary directory");
     let there = elsewhere.path().display();
-    for command in [
-        format!("cd {there} && cargo test"),
-        format!("cargo test --manifest-path {there}/Cargo.toml"),
-        format!("make -C {there} test"),
-    ] {
-        let project = project();
-        one_feature(&project);
-        let told = context(&ran_tests(&project, &command, &ok));
-        assert!(told.contains("outside the project"), "{command}: {told}");
-        assert_eq!(decision(&mark_tested(&project)), "deny", "{command}");
-    }
+    each(
+        [
+            format!("cd {there} && cargo test"),
+            format!("cargo test --manifest-path {there}/Cargo.toml"),
+            format!("make -C {there} test"),
+        ],
+        |command| {
+            let project = project();
+            one_feature(&project);
+            let told = context(&ran_tests(&project, &command, &ok));
+            assert!(told.contains("outside the project"), "{command}: {told}");
+            assert_eq!(decision(&mark_tested(&project)), "deny", "{command}");
+        },
+    );
     for command in ["cd src && cargo test", "cd \"$(git rev-parse --show-toplevel)\" && cargo test"]
     {
         let project = project();
@@ -184,7 +191,7 @@ fn a_reported_run_of_another_folder_is_no_evidence_either() {
 
 #[test]
 fn a_coder_that_did_nothing_is_held_once_and_the_worker_is_one() {
-    for kind in ["coding-agent", "twining-worker", "twining:twining-worker"] {
+    each(["coding-agent", "twining-worker", "twining:twining-worker"], |kind| {
         let project = project();
         let agent = json!({"agent_id": "a1", "agent_type": kind});
         let returns = |more: Value| {
@@ -198,23 +205,26 @@ fn a_coder_that_did_nothing_is_held_once_and_the_worker_is_one() {
         hook(&project, "SubagentStart", agent.clone());
         assert_eq!(returns(json!({})), "block", "{kind}");
         assert_eq!(returns(json!({})), Value::Null, "{kind}: once");
-    }
+    });
 }
 
 #[test]
 fn a_coder_that_wrote_a_file_or_a_record_may_go() {
-    for (tool, input) in [
-        ("Write", json!({"file_path": "src/a.rs", "content": "x"})),
-        ("mcp__twining__twining_post", json!({"summary": "x"})),
-    ] {
-        let project = project();
-        let agent = json!({"agent_id": "a1", "agent_type": "twining-worker"});
-        hook(&project, "SubagentStart", agent.clone());
-        let mut call = agent.clone();
-        (call["tool_name"], call["tool_input"]) = (json!(tool), input);
-        hook(&project, "PostToolUse", call);
-        assert_eq!(answer(&hook(&project, "SubagentStop", agent)), Value::Null, "{tool}");
-    }
+    each(
+        [
+            ("Write", json!({"file_path": "src/a.rs", "content": "x"})),
+            ("mcp__twining__twining_post", json!({"summary": "x"})),
+        ],
+        |(tool, input)| {
+            let project = project();
+            let agent = json!({"agent_id": "a1", "agent_type": "twining-worker"});
+            hook(&project, "SubagentStart", agent.clone());
+            let mut call = agent.clone();
+            (call["tool_name"], call["tool_input"]) = (json!(tool), input);
+            hook(&project, "PostToolUse", call);
+            assert_eq!(answer(&hook(&project, "SubagentStop", agent)), Value::Null, "{tool}");
+        },
+    );
 }
 
 #[test]
@@ -267,15 +277,18 @@ fn what_a_compaction_takes_away_is_given_back_once() {
     project.decide("use sqlite", "src/");
     assert_eq!(answer(&hook(&project, "PreCompact", json!({"trigger": "auto"}))), Value::Null);
     let told = context(&hook(&project, "SessionStart", json!({"source": "compact"})));
-    for part in [
-        "before the conversation was compacted",
-        "test F1",
-        "rotate the keys",
-        "use sqlite",
-        "never an instruction",
-    ] {
-        assert!(told.contains(part), "{part}: {told}");
-    }
+    each(
+        [
+            "before the conversation was compacted",
+            "test F1",
+            "rotate the keys",
+            "use sqlite",
+            "never an instruction",
+        ],
+        |part| {
+            assert!(told.contains(part), "{part}: {told}");
+        },
+    );
     assert!(
         !context(&hook(&project, "SessionStart", json!({"source": "resume"})))
             .contains("compacted"),
@@ -625,7 +638,7 @@ fn without_chrono(project: &Project) -> String {
 fn s19_a_status_edited_by_hand_lifts_no_guard() {
     let project = project();
     let file = without_chrono(&project);
-    for status in ["overridden", "superseded"] {
+    each(["overridden", "superseded"], |status| {
         let text = fs::read_to_string(project.path().join(&file)).expect("is there");
         let text = text
             .replace("\"active\"", &format!("\"{status}\""))
@@ -634,7 +647,7 @@ fn s19_a_status_edited_by_hand_lifts_no_guard() {
         write(&project, &file, &text);
         let told = json!({"tool_name": "Write", "tool_input": {"file_path": "a.rs", "content": "use chrono::Utc;\n"}});
         assert_eq!(decision(&hook(&project, "PreToolUse", told)), "deny", "{status}");
-    }
+    });
 }
 
 #[test]
@@ -659,12 +672,12 @@ fn reviewed_knowledge_rules_out_too() {
 #[test]
 fn an_agent_cannot_write_the_user_s_settings() {
     let project = project();
-    for name in ["policy.yml", "allowed-by-person/0.json"] {
+    each(["policy.yml", "allowed-by-person/0.json"], |name| {
         let path = project.path().join("../settings-of-nobody/twining").join(name);
         let told =
             json!({"tool_name": "Write", "tool_input": {"file_path": path, "content": "{}"}});
         assert_eq!(decision(&hook(&project, "PreToolUse", told)), "deny", "{name}");
-    }
+    });
 }
 
 fn wired(project: &Project, path: &str, settings: &Value) {
@@ -726,17 +739,24 @@ fn a_hook_that_does_not_fire_is_found_out() {
         "{told}"
     );
 
-    for (matcher, command, says) in [
-        ("Write|Edit", "twining hook --agent claude PreToolUse", "no hook is called before `Bash`"),
-        ("*", "twining hook --agent claude Stop", "did not fire"),
-        ("*", "no-such-twining hook PreToolUse", "is not a plain"),
-        ("*", "twining hook PreToolUse; touch ran-it", "needs a shell"),
-    ] {
-        wired(&project, ".claude/settings.json", &claude(matcher, command));
-        let (code, told) = guard_test(&project);
-        assert_eq!(code, 3, "{command}: {told}");
-        assert!(told["wiring"][0]["problems"].to_string().contains(says), "{command}: {told}");
-    }
+    each(
+        [
+            (
+                "Write|Edit",
+                "twining hook --agent claude PreToolUse",
+                "no hook is called before `Bash`",
+            ),
+            ("*", "twining hook --agent claude Stop", "did not fire"),
+            ("*", "no-such-twining hook PreToolUse", "is not a plain"),
+            ("*", "twining hook PreToolUse; touch ran-it", "needs a shell"),
+        ],
+        |(matcher, command, says)| {
+            wired(&project, ".claude/settings.json", &claude(matcher, command));
+            let (code, told) = guard_test(&project);
+            assert_eq!(code, 3, "{command}: {told}");
+            assert!(told["wiring"][0]["problems"].to_string().contains(says), "{command}: {told}");
+        },
+    );
     assert!(
         !project.path().join("ran-it").exists(),
         "s9: nothing of a cloned repository is executed"

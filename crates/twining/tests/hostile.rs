@@ -3,6 +3,7 @@
 
 use crate::common::{Project, Server};
 use serde_json::{Value, json};
+use twining_testcases::each;
 
 struct Bench {
     project: Project,
@@ -177,21 +178,27 @@ fn s2_an_id_is_never_a_path() {
 fn an_unknown_id_is_not_found_and_says_so() {
     let mut bench = Bench::new();
     let unknown = "01M7EB3QWY4C5CPJF6982ZJQ18";
-    for (tool, arguments) in [
-        ("twining_trace", json!({"decision_id": unknown})),
-        ("twining_override", json!({"decision_id": unknown, "reason": "r"})),
-        ("twining_reconsider", json!({"decision_id": unknown, "new_context": "c"})),
-        ("twining_impact", json!({"decision_id": unknown})),
-        ("twining_promote", json!({"decision_ids": [unknown]})),
-        ("twining_link_commit", json!({"decision_id": unknown, "commit_hash": "abcdef12"})),
-        ("twining_dismiss", json!({"ids": [unknown]})),
-        ("twining_neighbors", json!({"entity": "nobody"})),
-        ("twining_path", json!({"from": "nobody", "to": "noone"})),
-        ("twining_add_relation", json!({"source": "nobody", "target": "noone", "type": "calls"})),
-    ] {
-        let message = bench.refused(tool, &arguments);
-        assert!(message.contains(unknown) || message.contains("nobody"), "{tool}: {message}");
-    }
+    each(
+        [
+            ("twining_trace", json!({"decision_id": unknown})),
+            ("twining_override", json!({"decision_id": unknown, "reason": "r"})),
+            ("twining_reconsider", json!({"decision_id": unknown, "new_context": "c"})),
+            ("twining_impact", json!({"decision_id": unknown})),
+            ("twining_promote", json!({"decision_ids": [unknown]})),
+            ("twining_link_commit", json!({"decision_id": unknown, "commit_hash": "abcdef12"})),
+            ("twining_dismiss", json!({"ids": [unknown]})),
+            ("twining_neighbors", json!({"entity": "nobody"})),
+            ("twining_path", json!({"from": "nobody", "to": "noone"})),
+            (
+                "twining_add_relation",
+                json!({"source": "nobody", "target": "noone", "type": "calls"}),
+            ),
+        ],
+        |(tool, arguments)| {
+            let message = bench.refused(tool, &arguments);
+            assert!(message.contains(unknown) || message.contains("nobody"), "{tool}: {message}");
+        },
+    );
     bench.refused_naming(
         "supersedes",
         "twining_decide",
@@ -503,26 +510,29 @@ fn s36_s37_nothing_stored_reaches_a_terminal_raw() {
     let hostile = "\u{1b}]52;c;aGk=\u{7}\u{1b}[2J\u{202e}evil\u{200b}\u{e0041}\r\u{9b}31m";
     bench.good("twining_post", &json!({"entry_type": "warning", "summary": format!("x {hostile}"), "detail": hostile, "tags": [format!("t{hostile}")], "agent_id": format!("a{hostile}")}));
     bench.good("twining_add_entity", &json!({"name": format!("e{hostile}"), "type": "module"}));
-    for words in [
-        vec!["recent"],
-        vec!["read"],
-        vec!["status"],
-        vec!["query", "evil"],
-        vec!["graph-query", "evil"],
-        vec!["export"],
-        vec!["assemble", "evil", "project"],
-        vec!["recent", "--json"],
-        vec!["export", "--json"],
-    ] {
-        let ran = bench.project.run(&words);
-        assert_eq!(ran.code, 0, "{words:?}: {ran:?}");
-        let raw = ran
-            .stdout
-            .chars()
-            .chain(ran.stderr.chars())
-            .find(|c| twining_model::text::is_unsafe_to_show(*c));
-        assert_eq!(raw, None, "{words:?}: {}", ran.stdout.escape_debug());
-    }
+    each(
+        [
+            vec!["recent"],
+            vec!["read"],
+            vec!["status"],
+            vec!["query", "evil"],
+            vec!["graph-query", "evil"],
+            vec!["export"],
+            vec!["assemble", "evil", "project"],
+            vec!["recent", "--json"],
+            vec!["export", "--json"],
+        ],
+        |words| {
+            let ran = bench.project.run(&words);
+            assert_eq!(ran.code, 0, "{words:?}: {ran:?}");
+            let raw = ran
+                .stdout
+                .chars()
+                .chain(ran.stderr.chars())
+                .find(|c| twining_model::text::is_unsafe_to_show(*c));
+            assert_eq!(raw, None, "{words:?}: {}", ran.stdout.escape_debug());
+        },
+    );
 }
 
 #[test]
@@ -582,10 +592,10 @@ fn a_folder_of_links_is_refused_by_name_and_the_server_lives() {
     std::os::unix::fs::symlink(outside.path(), project.path().join(".twining")).expect("links");
     let mut server = project.server(&[]);
     server.initialize();
-    for tool in ["twining_status", "twining_recent"] {
+    each(["twining_status", "twining_recent"], |tool| {
         let result = server.call(tool, &json!({}));
         assert_eq!(result["structuredContent"]["code"], "UNSAFE_PATH", "{result}");
-    }
+    });
     let result = server.call("twining_post", &json!({"entry_type": "finding", "summary": "s"}));
     assert!(
         result["structuredContent"]["message"].as_str().is_some_and(|m| m.contains(".twining")),

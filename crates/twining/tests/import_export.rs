@@ -2,6 +2,7 @@
 
 use crate::common::Project;
 use serde_json::{Value, json};
+use twining_testcases::each;
 
 fn write(project: &Project, name: &str, text: &str) {
     let path = project.path().join(name);
@@ -201,14 +202,14 @@ fn work_and_knowledge_of_another_folder_come_over_once_and_are_believed_no_furth
         |words: &[&str]| here.json(&[&["import", "twining", from.as_str()], words].concat());
     let tried = import(&["--dry-run"]);
     let told = import(&[]);
-    for (part, new, known) in [("features", 1, 1), ("nodes", 2, 0)] {
+    each([("features", 1, 1), ("nodes", 2, 0)], |(part, new, known)| {
         assert_eq!(
             told[part],
             json!({"new": new, "known": known, "completed": 0}),
             "{part}: {told}"
         );
         assert_eq!(tried[part], told[part], "what is tried is what comes");
-    }
+    });
     let list = here.json(&["features"]);
     let of = |id: &str| {
         list["features"]
@@ -276,10 +277,10 @@ fn what_was_archived_since_does_not_come_back() {
 fn every_format_is_written() {
     let project = Project::new();
     project.decide("Keep it simple", "src/");
-    for format in ["markdown", "json", "html", "mermaid", "dot"] {
+    each(["markdown", "json", "html", "mermaid", "dot"], |format| {
         let told = project.run(&["export", format]);
         assert!(told.code == 0 && told.stdout.contains("Keep it simple"), "{format}: {told:?}");
-    }
+    });
     assert_eq!(project.run(&["export", "--format", "html", "--out", "memory.html"]).code, 0);
     let page = std::fs::read_to_string(project.path().join("memory.html")).expect("is written");
     assert!(page.starts_with("<!doctype html>"));

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Stdio;
+use twining_testcases::each;
 
 use crate::common::repository::{Repository, changed};
 use crate::common::terminal::Terminal;
@@ -23,16 +24,19 @@ fn files(told: &Value) -> Vec<String> {
 fn a_second_init_finds_nothing_to_do() {
     let shop = Repository::new();
     let first = shop.told(&["init", "--agent", ALL]);
-    for file in [
-        ".twining/config.yml",
-        ".twining/knowledge.dot",
-        ".mcp.json",
-        ".claude/settings.json",
-        ".git/config",
-        ".git/hooks/post-commit",
-    ] {
-        assert!(files(&first).contains(&file.to_owned()), "{first}");
-    }
+    each(
+        [
+            ".twining/config.yml",
+            ".twining/knowledge.dot",
+            ".mcp.json",
+            ".claude/settings.json",
+            ".git/config",
+            ".git/hooks/post-commit",
+        ],
+        |file| {
+            assert!(files(&first).contains(&file.to_owned()), "{first}");
+        },
+    );
     let before = shop.tree();
     assert_eq!(files(&shop.told(&["init", "--agent", ALL])), [""; 0]);
     assert_eq!(changed(&before, &shop.tree()), [""; 0]);
@@ -46,15 +50,18 @@ fn a_dry_run_shows_the_diff_and_writes_nothing() {
     let ran = shop.run(&["init", "--agent", ALL, "--dry-run"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert_eq!(changed(&before, &shop.tree()), [""; 0]);
-    for line in [
-        "+++ b/.claude/settings.json",
-        "   // ours",
-        "+++ b/.twining/config.yml",
-        "+++ b/.git/config",
-        "create  CLAUDE.md",
-    ] {
-        assert!(ran.stdout.lines().any(|printed| printed == line), "{line} in {}", ran.stdout);
-    }
+    each(
+        [
+            "+++ b/.claude/settings.json",
+            "   // ours",
+            "+++ b/.twining/config.yml",
+            "+++ b/.git/config",
+            "create  CLAUDE.md",
+        ],
+        |line| {
+            assert!(ran.stdout.lines().any(|printed| printed == line), "{line} in {}", ran.stdout);
+        },
+    );
     assert!(
         shop.told(&["init", "--agent", "claude", "--dry-run"])["diff"]
             .as_str()
@@ -307,23 +314,23 @@ fn projects_side_by_side_in_one_repository_leave_each_other_in_place() {
     let shop = Repository::new();
     let (a, b) = (shop.file("svc/a"), shop.file("my svc/b"));
     let merged = |file: &str| shop.git(&["check-attr", "merge", file]);
-    for dir in [&a, &b] {
+    each([&a, &b], |dir| {
         fs::create_dir_all(dir.join("src")).expect("makes a folder");
         assert_eq!(shop.run_in(dir, &["init", "--agent", "none", "--project", "."]).code, 0);
-    }
+    });
     let both = |state: &str| {
         assert!(merged("svc/a/.twining/blackboard.jsonl").ends_with("twining-lines\n"), "{state}");
         assert!(
             merged("my svc/b/.twining/blackboard.jsonl").ends_with("twining-lines\n"),
             "{state}"
         );
-        for dir in [&a, &b] {
+        each([&a, &b], |dir| {
             let ran = shop.run_in(dir, &["doctor"]);
             assert!(
                 ran.code == 0 && ran.stdout.contains("trial merges succeeded"),
                 "{state}: {ran:?}"
             );
-        }
+        });
     };
     both("after init");
     // Git runs its hook at the top level, and each project sees the commit.
@@ -441,14 +448,14 @@ fn a_file_that_cannot_be_changed_leaves_everything_unwritten() {
         (busy, "rm "),
         (not_toml, "`.codex/config.toml`"),
     ];
-    for (spoil, said) in cases {
+    each(cases, |(spoil, said)| {
         let shop = Repository::new();
         spoil(&shop);
         let before = shop.tree();
         let ran = shop.run(&["init", "--agent", ALL]);
         assert!(ran.code == 1 && ran.stderr.contains(said), "{said}: {ran:?}");
         assert_eq!(changed(&before, &shop.tree()), [""; 0], "{said}: the memory neither");
-    }
+    });
 }
 
 #[test]
@@ -491,18 +498,21 @@ fn what_could_be_imported_is_told_and_left_alone() {
     shop.write("CLAUDE.md", "# Rules\n\n- Never push\n- Use pnpm\n");
     let told = shop.told(&["init", "--agent", "claude"]);
     let steps = told["next_steps"].to_string();
-    for line in [
-        "docs/adr/ has 1 decision record: `twining import adr docs/adr --dry-run`",
-        "`twining import guardkit --print`",
-        "`twining import beads .beads/issues.jsonl --dry-run`",
-        "`twining import memory-jsonl memory.jsonl --dry-run`",
-        "CLAUDE.md has 2 rules: `twining import claude-md CLAUDE.md --dry-run`",
-    ] {
-        assert!(steps.contains(line), "{line} in {steps}");
-        let words: Vec<&str> =
-            line.split('`').nth(1).expect("a command").split(' ').skip(1).collect();
-        assert_eq!(shop.run(&words).code, 0, "{line}");
-    }
+    each(
+        [
+            "docs/adr/ has 1 decision record: `twining import adr docs/adr --dry-run`",
+            "`twining import guardkit --print`",
+            "`twining import beads .beads/issues.jsonl --dry-run`",
+            "`twining import memory-jsonl memory.jsonl --dry-run`",
+            "CLAUDE.md has 2 rules: `twining import claude-md CLAUDE.md --dry-run`",
+        ],
+        |line| {
+            assert!(steps.contains(line), "{line} in {steps}");
+            let words: Vec<&str> =
+                line.split('`').nth(1).expect("a command").split(' ').skip(1).collect();
+            assert_eq!(shop.run(&words).code, 0, "{line}");
+        },
+    );
     assert_eq!(shop.told(&["status"])["active_decisions"], 0, "nothing was taken over");
     assert_eq!(shop.told(&["init", "--agent", "claude"])["next_steps"], json!([]), "told once");
 }
@@ -523,9 +533,9 @@ fn each_host_gets_the_format_it_reads() {
             .expect("a matcher")
             .contains("mcp__.*")
     );
-    for (event, groups) in claude["hooks"].as_object().expect("events") {
+    each(claude["hooks"].as_object().expect("events"), |(event, groups)| {
         assert!(groups[0]["hooks"][0]["timeout"].is_u64(), "{event}");
-    }
+    });
     // Every event of Claude Code's that a hook of ours answers; the plugin wires the same.
     for event in [
         "PostToolUse",
@@ -641,13 +651,13 @@ fn a_memory_of_another_program_is_completed_and_nothing_in_it_replaced() {
 #[test]
 fn completions_and_pages_are_made_from_the_commands() {
     let shop = Repository::new();
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+    each(["bash", "zsh", "fish", "elvish", "powershell"], |shell| {
         let ran = shop.run(&["completions", shell]);
         assert!(
             ran.code == 0 && ran.stdout.contains("uninstall") && ran.stdout.contains("assemble"),
             "{shell}"
         );
-    }
+    });
     let page = shop.run(&["man"]).stdout;
     assert!(page.contains(".TH twining 1") && !page.contains('\u{1b}'), "{page}");
     assert_eq!(shop.run(&["man", "--dir", "pages"]).code, 0);

@@ -2,6 +2,7 @@
 
 use crate::common::Project;
 use serde_json::{Value, json};
+use twining_testcases::each;
 use twining_testkit::TestProject;
 
 fn write(project: &Project, name: &str, text: impl AsRef<[u8]>) {
@@ -244,13 +245,16 @@ fn a_conflict_that_people_must_settle_stops_the_merge_with_valid_dot_and_a_way_f
     assert_eq!(merge.status.code(), Some(1), "{merge:?}");
     let said = String::from_utf8_lossy(&merge.stderr).into_owned()
         + &String::from_utf8_lossy(&merge.stdout);
-    for words in [
-        "the node a: `path` is app in ours and lib in theirs",
-        "twining knowledge check",
-        "git add .twining/knowledge.dot",
-    ] {
-        assert!(said.contains(words), "{words} in {said}");
-    }
+    each(
+        [
+            "the node a: `path` is app in ours and lib in theirs",
+            "twining knowledge check",
+            "git add .twining/knowledge.dot",
+        ],
+        |words| {
+            assert!(said.contains(words), "{words} in {said}");
+        },
+    );
     assert!(project.git(["status", "--porcelain"]).contains("UU .twining/knowledge.dot"));
     let text = std::fs::read(project.file("knowledge.dot")).expect("is there");
     assert_eq!(
@@ -337,17 +341,17 @@ fn every_knowledge_verb_answers_whatever_stands_in_the_file() {
         b"\xff\xfe\x00\x01",
         b"graph { a -- b; }",
     ];
-    for words in verbs {
+    each(verbs, |words| {
         let missing = project.run(words);
         assert!([0, 2].contains(&missing.code), "{words:?}: {missing:?}");
-    }
+    });
     for text in hostile {
         write(&project, ".twining/knowledge.dot", text);
-        for words in verbs {
+        each(verbs, |words| {
             let ran = project.run(&[words, &["--json"]].concat());
             assert!([0, 2, 3].contains(&ran.code), "{words:?}: {ran:?}");
             serde_json::from_str::<Value>(&ran.stdout).expect("prints JSON");
-        }
+        });
         assert_eq!(
             std::fs::read(project.path().join(".twining/knowledge.dot")).expect("is there"),
             text,
@@ -383,12 +387,15 @@ fn in_a_linked_worktree_a_path_means_that_file_and_a_review_its_own_graph() {
         (&json!(true), Some(1)),
         "{shared}"
     );
-    for path in [
-        linked.join(".twining/knowledge.dot").display().to_string(),
-        ".twining/knowledge.dot".to_owned(),
-    ] {
-        assert_eq!(ask(&["knowledge", "check", &path])["valid"], json!(false), "{path}");
-    }
+    each(
+        [
+            linked.join(".twining/knowledge.dot").display().to_string(),
+            ".twining/knowledge.dot".to_owned(),
+        ],
+        |path| {
+            assert_eq!(ask(&["knowledge", "check", &path])["valid"], json!(false), "{path}");
+        },
+    );
     let main = std::fs::canonicalize(project.file("knowledge.dot"))
         .expect("is there")
         .display()

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use twining_testcases::each;
 
 use crate::common::terminal::at_terminal;
 use crate::common::{Project, Ran, hooked};
@@ -197,13 +198,13 @@ fn a_person_lifts_a_guard_for_a_while_and_it_is_recorded() {
     assert_eq!(bash(&project, "git push"), "deny");
     let refused = project.run(&words);
     assert!(refused.code == 1 && refused.stderr.contains("not a terminal"), "{refused:?}");
-    for host in ["CLAUDECODE", "GEMINI_CLI"] {
+    each(["CLAUDECODE", "GEMINI_CLI"], |host| {
         assert_eq!(
             at_terminal(&project, &words, "no-push", Some(host)).code,
             1,
             "an agent that was lent a terminal"
         );
-    }
+    });
     assert_eq!(bash(&project, "git push"), "deny");
     let lifted = at_terminal(&project, &words, "no-push", None);
     assert_eq!(lifted.code, 0, "{lifted:?}");
@@ -365,7 +366,7 @@ fn s18_an_agent_s_word_lifts_nothing() {
 
 #[test]
 fn a_lifted_guard_holds_nobody_at_the_end() {
-    for is_lifted in [false, true] {
+    each([false, true], |is_lifted| {
         let project = hooked::project();
         hooked::start(&project, "s-1");
         hooked::agent_ran(&project, &format!("sed -i s/false/true/ {}", hooked::LIST));
@@ -391,7 +392,7 @@ fn a_lifted_guard_holds_nobody_at_the_end() {
         let approvals =
             traces(&project, &["--guard", "tested-needs-evidence", "--type", "approval"]);
         assert_eq!(approvals.len(), if is_lifted { 2 } else { 0 }, "{approvals:?}");
-    }
+    });
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! End-to-end tests of MCP: the built binary and raw JSON lines.
 
 use std::time::Duration;
+use twining_testcases::each;
 
 use crate::common::{Project, normal};
 use serde_json::{Value, json};
@@ -173,7 +174,7 @@ fn a_failure_is_a_result_the_model_can_act_on() {
         ("twining_trace", json!({"decision_id": "../x"}), "INVALID_INPUT", "`decision_id`"),
         ("twining_read", json!({"since": "yesterday"}), "INVALID_INPUT", "`since`"),
     ];
-    for (tool, arguments, code, words) in cases {
+    each(cases, |(tool, arguments, code, words)| {
         let result = server.call(tool, &arguments);
         assert_eq!(result["isError"], true, "{tool}: {result}");
         let error = &result["structuredContent"];
@@ -184,7 +185,7 @@ fn a_failure_is_a_result_the_model_can_act_on() {
         );
         let text = result["content"][0]["text"].as_str().expect("has text");
         assert_eq!(&serde_json::from_str::<Value>(text).expect("is JSON"), error);
-    }
+    });
     assert_eq!(
         structured(&server.call("twining_read", &json!({})))["total_count"],
         0,
@@ -260,12 +261,12 @@ fn a_line_that_is_no_json_is_answered_to_nobody() {
     let project = Project::new();
     let mut server = project.server(&[]);
     server.initialize();
-    for line in [&b"not json"[..], b"{\"jsonrpc\": \"2.0\",", b"\xff\xfe", b"{}}"] {
+    each([&b"not json"[..], b"{\"jsonrpc\": \"2.0\",", b"\xff\xfe", b"{}}"], |line| {
         server.send_bytes(line);
         let answer = server.receive();
         assert!(answer["id"].is_null() && answer.get("id").is_some(), "{answer}");
         assert_eq!(answer["error"]["code"], -32700, "{answer}");
-    }
+    });
     // What is JSON and wants no answer gets none: the next one is to the next question.
     server.send_bytes(b"{\"jsonrpc\": \"2.0\", \"method\": 5}");
     assert_eq!(server.ask(&json!({"jsonrpc": "2.0", "id": 7, "method": "ping"}))["id"], 7);
@@ -343,7 +344,7 @@ fn every_verb_that_writes_takes_the_name_of_its_agent() {
         ("twining_archive", json!({"before": "2020-01-01"})),
         ("twining_store_trace", json!({"type": "correction", "what_happened": "x"})),
     ];
-    for (tool, mut arguments) in calls {
+    each(calls, |(tool, mut arguments)| {
         arguments["agent_id"] = json!("");
         let refused = server.call(tool, &arguments);
         assert_eq!(
@@ -352,7 +353,7 @@ fn every_verb_that_writes_takes_the_name_of_its_agent() {
         );
         arguments["agent_id"] = json!("ada");
         structured(&server.call(tool, &arguments));
-    }
+    });
     let recent = server.call("twining_recent", &json!({}));
     let entries = structured(&recent)["entries"].as_array().expect("a list").clone();
     for (words, by) in [("verif", "ada"), ("overrid", "ada")] {
@@ -443,9 +444,9 @@ fn override_asking(answer: impl Fn(&Value) -> Value) -> (Value, Value) {
 fn a_client_that_can_ask_its_user_confirms_an_override() {
     let (asked, result) = override_asking(|form| accepting(&nonce(form)));
     let message = asked["message"].as_str().expect("a question");
-    for word in ["Use JWT", "We stay on sessions", "Keep sessions"] {
+    each(["Use JWT", "We stay on sessions", "Keep sessions"], |word| {
         assert!(message.contains(word), "{message}");
-    }
+    });
     assert_eq!(asked["requestedSchema"]["properties"][nonce(&asked)]["type"], "boolean");
     assert_eq!(structured(&result)["authority"], "confirmed");
 }

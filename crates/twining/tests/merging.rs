@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use twining_testcases::each;
 
 use serde_json::{Value, json};
 use twining_testkit::TestProject;
@@ -219,7 +220,7 @@ fn assert_all_there(project: &TestProject, branches: &[&str], records: usize, wi
 
 #[test]
 fn two_branches_of_a_thousand_records_each_come_together() {
-    for with in WAYS {
+    each(WAYS, |with| {
         let project = repository(with);
         for branch in ["left", "right"] {
             project.git(["checkout", "-q", "-b", branch, "main"]);
@@ -229,7 +230,7 @@ fn two_branches_of_a_thousand_records_each_come_together() {
         merge(&project, "left");
         merge(&project, "right");
         assert_all_there(&project, &["left", "right"], records_each(), with);
-    }
+    });
 }
 
 #[test]
@@ -241,7 +242,7 @@ fn a_graph_that_git_left_in_two_is_read_at_once_and_one_after_the_next_edit() {
     };
     let graph = |nodes: &str| format!("digraph ProjectKnowledge {{\n{nodes}}}\n");
     let add = r#"{"op":"add_node","id":"later","type":"component","level":"architecture","status":"current","description":"d"}"#;
-    for (style, both_there) in [("merge", true), ("diff3", true)] {
+    each([("merge", true), ("diff3", true)], |(style, both_there)| {
         let project = repository(With::Nothing);
         project.git(["config", "merge.conflictStyle", style]);
         write(&project, "knowledge.dot", &graph(&node("shared", "as it was")));
@@ -269,7 +270,7 @@ fn a_graph_that_git_left_in_two_is_read_at_once_and_one_after_the_next_edit() {
             "{text}"
         );
         assert_eq!(twining(&project.path(), &["knowledge", "check"])["valid"], true);
-    }
+    });
     // What the sides disagree on is nobody's to guess.
     let project = repository(With::Nothing);
     let torn = format!(
@@ -294,7 +295,7 @@ fn a_graph_that_git_left_in_two_is_read_at_once_and_one_after_the_next_edit() {
 
 #[test]
 fn what_two_branches_call_by_one_name_is_one_thing_after_the_merge() {
-    for with in WAYS {
+    each(WAYS, |with| {
         let project = repository(with);
         for branch in ["left", "right"] {
             project.git(["checkout", "-q", "-b", branch, "main"]);
@@ -324,7 +325,7 @@ fn what_two_branches_call_by_one_name_is_one_thing_after_the_merge() {
         );
         let found = twining(&project.path(), &["graph-query", "shared"]);
         assert_eq!(found["entities"].as_array().map(Vec::len), Some(1), "{with:?}: {found}");
-    }
+    });
 }
 
 #[test]
@@ -351,7 +352,7 @@ fn five_branches_give_the_same_bytes_in_any_order() {
 
 #[test]
 fn a_criss_cross_merge_doubles_nothing() {
-    for with in [With::Drivers, With::Union] {
+    each([With::Drivers, With::Union], |with| {
         let project = repository(with);
         for branch in ["left", "right"] {
             project.git(["checkout", "-q", "-b", branch, "main"]);
@@ -393,7 +394,7 @@ fn a_criss_cross_merge_doubles_nothing() {
                 "{status}"
             );
         }
-    }
+    });
 }
 
 #[test]
@@ -454,7 +455,7 @@ fn hostile_versions_end_as_a_conflict_with_ours_untouched() {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let path = |name: &str| dir.path().join(name);
     let deep = "[".repeat(200_000);
-    for kind in ["array", "decision", "features"] {
+    each(["array", "decision", "features"], |kind| {
         for theirs in [
             "{\"id\":",
             "[1,2",
@@ -481,14 +482,14 @@ fn hostile_versions_end_as_a_conflict_with_ours_untouched() {
                 "{kind} {said}"
             );
         }
-    }
+    });
 }
 
 #[test]
 fn a_version_that_is_too_large_is_left_to_people_and_costs_no_memory() {
     let project = crate::common::Project::new();
     let at = |name: &str| project.path().join(name);
-    for kind in ["lines", "array", "decision", "features", "knowledge"] {
+    each(["lines", "array", "decision", "features", "knowledge"], |kind| {
         for (name, text) in [("base", ""), ("ours", "mine\n")] {
             std::fs::write(at(name), text).expect("writes");
         }
@@ -502,5 +503,5 @@ fn a_version_that_is_too_large_is_left_to_people_and_costs_no_memory() {
             "{kind}: {ran:?}"
         );
         assert_eq!(std::fs::read_to_string(at("ours")).expect("is there"), "mine\n", "{kind}");
-    }
+    });
 }

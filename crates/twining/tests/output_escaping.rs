@@ -4,6 +4,7 @@
 use crate::common::Project;
 use serde_json::{Value, json};
 use twining_model::text::is_unsafe_to_show;
+use twining_testcases::each;
 
 const HOSTILE: &str =
     "\u{1b}]52;c;aGk=\u{7}\u{1b}[2J\u{202e}evil\u{200b}\u{e0041}\r\u{9b}31m\u{2066}\u{feff}\u{ad}";
@@ -61,45 +62,48 @@ fn raw(text: &str) -> Option<char> {
 #[test]
 fn nothing_planted_in_the_files_reaches_a_terminal_raw() {
     let project = planted();
-    for words in [
-        "status",
-        "read",
-        "recent",
-        "query evil",
-        "why src/",
-        "search-decisions evil",
-        "assemble evil src/",
-        "summarize src/",
-        "what-changed 2020-01-01",
-        "export",
-        "export --format madr",
-        "agents --include-gone",
-        "discover rust --include-gone",
-        "claim --action list",
-        "claim src/x",
-        "features",
-        "next",
-        "prompt --role coder --task T1 --task-type feature",
-        "trace 01K9Z3M4E0DEC1S10NAAAAAAA1",
-        "impact 01K9Z3M4E0DEC1S10NAAAAAAA1",
-        "verify src/",
-        "doctor",
-        "handoff x",
-        "--agent bob acknowledge 01K9Z3M4E0HAND0FFAAAAAAAA1",
-    ] {
-        for extra in [&[][..], &["--json"]] {
-            let words: Vec<&str> = words.split(' ').chain(extra.iter().copied()).collect();
-            let ran = project.run(&words);
-            let found = raw(&ran.stdout).or_else(|| raw(&ran.stderr));
-            assert_eq!(
-                found,
-                None,
-                "{words:?}: {} {}",
-                ran.stdout.escape_debug(),
-                ran.stderr.escape_debug()
-            );
-        }
-    }
+    each(
+        [
+            "status",
+            "read",
+            "recent",
+            "query evil",
+            "why src/",
+            "search-decisions evil",
+            "assemble evil src/",
+            "summarize src/",
+            "what-changed 2020-01-01",
+            "export",
+            "export --format madr",
+            "agents --include-gone",
+            "discover rust --include-gone",
+            "claim --action list",
+            "claim src/x",
+            "features",
+            "next",
+            "prompt --role coder --task T1 --task-type feature",
+            "trace 01K9Z3M4E0DEC1S10NAAAAAAA1",
+            "impact 01K9Z3M4E0DEC1S10NAAAAAAA1",
+            "verify src/",
+            "doctor",
+            "handoff x",
+            "--agent bob acknowledge 01K9Z3M4E0HAND0FFAAAAAAAA1",
+        ],
+        |words| {
+            for extra in [&[][..], &["--json"]] {
+                let words: Vec<&str> = words.split(' ').chain(extra.iter().copied()).collect();
+                let ran = project.run(&words);
+                let found = raw(&ran.stdout).or_else(|| raw(&ran.stderr));
+                assert_eq!(
+                    found,
+                    None,
+                    "{words:?}: {} {}",
+                    ran.stdout.escape_debug(),
+                    ran.stderr.escape_debug()
+                );
+            }
+        },
+    );
 }
 
 #[test]
@@ -107,32 +111,35 @@ fn nothing_planted_in_the_files_reaches_a_model_raw() {
     let project = planted();
     let mut server = project.server(&[]);
     server.initialize();
-    for (tool, arguments) in [
-        ("twining_read", json!({})),
-        ("twining_query", json!({"query": "evil"})),
-        ("twining_why", json!({"scope": "src/"})),
-        ("twining_assemble", json!({"task": "evil", "scope": "src/"})),
-        ("twining_agents", json!({"include_gone": true})),
-        ("twining_claim", json!({"paths": ["src/x"]})),
-        ("twining_status", json!({})),
-        ("twining_next", json!({})),
-        ("twining_export", json!({})),
-        ("twining_acknowledge", json!({"handoff_id": ID})),
-    ] {
-        let result = server.call(tool, &arguments);
-        // As a client reads it: every escape of the transport is off.
-        let mut todo = vec![&result];
-        while let Some(value) = todo.pop() {
-            match value {
-                Value::String(text) => {
-                    assert_eq!(raw(text), None, "{tool}: {}", text.escape_debug());
+    each(
+        [
+            ("twining_read", json!({})),
+            ("twining_query", json!({"query": "evil"})),
+            ("twining_why", json!({"scope": "src/"})),
+            ("twining_assemble", json!({"task": "evil", "scope": "src/"})),
+            ("twining_agents", json!({"include_gone": true})),
+            ("twining_claim", json!({"paths": ["src/x"]})),
+            ("twining_status", json!({})),
+            ("twining_next", json!({})),
+            ("twining_export", json!({})),
+            ("twining_acknowledge", json!({"handoff_id": ID})),
+        ],
+        |(tool, arguments)| {
+            let result = server.call(tool, &arguments);
+            // As a client reads it: every escape of the transport is off.
+            let mut todo = vec![&result];
+            while let Some(value) = todo.pop() {
+                match value {
+                    Value::String(text) => {
+                        assert_eq!(raw(text), None, "{tool}: {}", text.escape_debug());
+                    }
+                    Value::Array(items) => todo.extend(items),
+                    Value::Object(fields) => todo.extend(fields.values()),
+                    _ => {}
                 }
-                Value::Array(items) => todo.extend(items),
-                Value::Object(fields) => todo.extend(fields.values()),
-                _ => {}
             }
-        }
-    }
+        },
+    );
     drop(server);
     for event in ["SessionStart", "UserPromptSubmit"] {
         let input = json!({"session_id": "s", "cwd": project.path(), "hook_event_name": event, "prompt": "evil"}).to_string();
@@ -235,22 +242,25 @@ fn a_value_may_begin_with_a_dash_and_a_flag_stays_a_flag() {
     ]);
     let read = project.json(&["read"]);
     assert_eq!(read["entries"][0]["detail"], "-Wall breaks the build", "{posted} {read}");
-    for (flag, value) in [
-        ("--rationale", "--force loses data"),
-        ("--context", "-----BEGIN x"),
-        ("--rationale", "-1"),
-        ("--summary", "-x"),
-    ] {
-        let mut words = vec!["decide", "--domain", "testing", "--scope", "src/", flag, value];
-        for (other, filled) in
-            [("--summary", "one"), ("--context", "two"), ("--rationale", "three")]
-        {
-            if !other.starts_with(flag) {
-                words.extend([other, filled]);
+    each(
+        [
+            ("--rationale", "--force loses data"),
+            ("--context", "-----BEGIN x"),
+            ("--rationale", "-1"),
+            ("--summary", "-x"),
+        ],
+        |(flag, value)| {
+            let mut words = vec!["decide", "--domain", "testing", "--scope", "src/", flag, value];
+            for (other, filled) in
+                [("--summary", "one"), ("--context", "two"), ("--rationale", "three")]
+            {
+                if !other.starts_with(flag) {
+                    words.extend([other, filled]);
+                }
             }
-        }
-        assert_eq!(project.run(&words).code, 0, "{words:?}: {:?}", project.run(&words));
-    }
+            assert_eq!(project.run(&words).code, 0, "{words:?}: {:?}", project.run(&words));
+        },
+    );
     // A value that was forgotten is not the next flag.
     let forgotten = project.run(&["post", "finding", "x", "--detail", "--scope", "src/"]);
     assert!(forgotten.code == 2 && forgotten.stderr.contains("--detail"), "{forgotten:?}");
@@ -267,34 +277,36 @@ fn what_was_typed_is_not_repeated_where_it_is_long_or_secret() {
     let project = Project::new();
     let token = format!("ghp_{}", "Zk4Tq9LmX2vB7nR1sW8yC5dF3gH6jK0pQaUe");
     let long = "z".repeat(5_000);
-    for value in
-        [token.as_str(), &long, &format!("-{token}"), &format!("--{token}"), &format!("--{long}")]
-    {
-        for words in [
-            vec!["query", "x", "--limit", value],
-            vec!["post", value],
-            vec!["post", "finding", "x", value],
-            vec![value],
-            vec!["export", "--format", value],
-            vec!["decide", "--alternatives", value],
-        ] {
-            for style in [&[][..], &["--json"]] {
-                let words: Vec<&str> = words.iter().copied().chain(style.iter().copied()).collect();
-                let ran = project.run(&words);
-                let told = format!("{}{}", ran.stdout, ran.stderr);
-                assert!(
-                    ran.code != 0 && !told.contains(&token[..]) && !told.contains(&long[..400]),
-                    "{words:?}: {told}"
-                );
+    each(
+        [token.as_str(), &long, &format!("-{token}"), &format!("--{token}"), &format!("--{long}")],
+        |value| {
+            for words in [
+                vec!["query", "x", "--limit", value],
+                vec!["post", value],
+                vec!["post", "finding", "x", value],
+                vec![value],
+                vec!["export", "--format", value],
+                vec!["decide", "--alternatives", value],
+            ] {
+                for style in [&[][..], &["--json"]] {
+                    let words: Vec<&str> =
+                        words.iter().copied().chain(style.iter().copied()).collect();
+                    let ran = project.run(&words);
+                    let told = format!("{}{}", ran.stdout, ran.stderr);
+                    assert!(
+                        ran.code != 0 && !told.contains(&token[..]) && !told.contains(&long[..400]),
+                        "{words:?}: {told}"
+                    );
+                }
             }
-        }
-    }
+        },
+    );
 }
 
 #[test]
 fn an_agent_without_a_name_is_refused_and_not_taken_for_another() {
     let project = Project::new();
-    for name in ["", "  "] {
+    each(["", "  "], |name| {
         for words in [
             vec!["post", "finding", "x", "--agent", name],
             vec!["init", "--agent", name],
@@ -306,7 +318,7 @@ fn an_agent_without_a_name_is_refused_and_not_taken_for_another() {
                 "{words:?}: {ran:?}"
             );
         }
-    }
+    });
     assert!(!project.path().join(".twining").exists(), "nothing was written");
 }
 

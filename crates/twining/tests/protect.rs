@@ -2,6 +2,7 @@
 
 use crate::common::repository::{Repository, changed};
 use serde_json::json;
+use twining_testcases::each;
 
 /// Settings that somebody wrote before.
 const THEIRS: &str = "{\n  \"permissions\": {\n    \"deny\": [\"Read(./.env)\"]\n  }\n}\n";
@@ -51,9 +52,9 @@ fn protection_is_shown_first_written_once_and_taken_back_to_the_byte() {
     let before = shop.tree();
     let words = ["init", "--agent", "claude,codex", "--protect=strict", "--owner", "@org/leads"];
     let shown = shop.run(&[&words[..], &["--dry-run"]].concat()).stdout;
-    for line in ["+", "denyWrite", "default_permissions", "/.twining/policy.yml @org/leads"] {
+    each(["+", "denyWrite", "default_permissions", "/.twining/policy.yml @org/leads"], |line| {
         assert!(shown.contains(line), "{line} in {shown}");
-    }
+    });
     assert_eq!(changed(&before, &shop.tree()), Vec::<String>::new(), "shown, not written");
     shop.told(&words);
     assert_eq!(shop.told(&words)["files"], json!([]), "twice is once");

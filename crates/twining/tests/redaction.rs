@@ -2,6 +2,7 @@
 //! file afterwards, and the reply says that it was taken out.
 
 use std::path::{Path, PathBuf};
+use twining_testcases::each;
 
 use crate::common::{Project, Server};
 use serde_json::{Value, json};
@@ -269,7 +270,7 @@ fn s29_no_verb_writes_a_secret_and_each_says_what_it_took_out() {
 #[test]
 fn a_name_that_holds_a_secret_is_refused() {
     let project = Project::new();
-    for name in [secret(), format!("agent-{}", secret())] {
+    each([secret(), format!("agent-{}", secret())], |name| {
         let flag = project.run(&["--agent", &name, "post", "finding", "hello"]);
         let set = project
             .command(&["post", "finding", "hello"])
@@ -280,7 +281,7 @@ fn a_name_that_holds_a_secret_is_refused() {
             flag.code != 0 && !set.status.success() && flag.stderr.contains("secret"),
             "{flag:?}"
         );
-    }
+    });
     let task = format!("T-{}", secret());
     let turn = project.run(&[
         "record-turn",

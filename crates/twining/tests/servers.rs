@@ -2,6 +2,7 @@
 //! starting someone else's command.
 
 use std::fs;
+use twining_testcases::each;
 
 use crate::common::repository::Repository;
 use serde_json::Value;
@@ -26,64 +27,70 @@ fn servers(shop: &Repository, flags: &[&str]) -> (i32, Vec<(String, String)>) {
 
 #[test]
 fn an_entry_that_does_not_start_the_server_is_a_failure_and_is_mended() {
-    for (agent, file, right, wrong) in [
-        ("claude", ".mcp.json", "\"mcp\"", "\"mcpx\""),
-        ("codex", ".codex/config.toml", "\"mcp\"", "\"mcpx\""),
-        ("gemini", ".gemini/settings.json", "\"args\": [\"mcp\"", "\"args\": [\"--version\""),
-        ("cursor", ".cursor/mcp.json", "\"lite\"", "\"none-such\""),
-        ("opencode", "opencode.json", "\"mcp\", \"--tools\"", "\"serve\", \"--tools\""),
-    ] {
-        let shop = wired(agent);
-        let broken = shop.read(file).replace(right, wrong);
-        assert_ne!(broken, shop.read(file), "{agent}");
-        shop.write(file, &broken);
-        let (code, told) = servers(&shop, &[]);
-        assert!(
-            code == 3
-                && told
-                    .iter()
-                    .any(|(finding, words)| finding == "fail" && words.starts_with(agent)),
-            "{agent}: {told:?}"
-        );
-        let (code, told) = servers(&shop, &["--fix"]);
-        assert!(
-            code == 0
-                && told
-                    .iter()
-                    .any(|(finding, words)| finding == "ok" && words.contains("the server starts")),
-            "{agent}: {told:?}"
-        );
-    }
+    each(
+        [
+            ("claude", ".mcp.json", "\"mcp\"", "\"mcpx\""),
+            ("codex", ".codex/config.toml", "\"mcp\"", "\"mcpx\""),
+            ("gemini", ".gemini/settings.json", "\"args\": [\"mcp\"", "\"args\": [\"--version\""),
+            ("cursor", ".cursor/mcp.json", "\"lite\"", "\"none-such\""),
+            ("opencode", "opencode.json", "\"mcp\", \"--tools\"", "\"serve\", \"--tools\""),
+        ],
+        |(agent, file, right, wrong)| {
+            let shop = wired(agent);
+            let broken = shop.read(file).replace(right, wrong);
+            assert_ne!(broken, shop.read(file), "{agent}");
+            shop.write(file, &broken);
+            let (code, told) = servers(&shop, &[]);
+            assert!(
+                code == 3
+                    && told
+                        .iter()
+                        .any(|(finding, words)| finding == "fail" && words.starts_with(agent)),
+                "{agent}: {told:?}"
+            );
+            let (code, told) = servers(&shop, &["--fix"]);
+            assert!(
+                code == 0
+                    && told
+                        .iter()
+                        .any(|(finding, words)| finding == "ok"
+                            && words.contains("the server starts")),
+                "{agent}: {told:?}"
+            );
+        },
+    );
 }
 
 #[test]
 fn an_entry_that_was_put_there_and_is_gone_is_a_failure() {
-    for (agent, file) in
-        [("claude", ".mcp.json"), ("cursor", ".cursor/mcp.json"), ("codex", ".codex/config.toml")]
-    {
-        let shop = wired(agent);
-        shop.write(
-            file,
-            if agent == "codex" {
-                "model = \"x\"\n"
-            } else {
-                "{\"mcpServers\": {\"other\": {\"command\": \"o\"}}}\n"
-            },
-        );
-        let (code, told) = servers(&shop, &[]);
-        assert!(
-            code == 3
-                && told
-                    .iter()
-                    .any(|(finding, words)| finding == "fail" && words.contains("is missing from")),
-            "{agent}: {told:?}"
-        );
-        assert_eq!(servers(&shop, &["--fix"]).0, 0, "{agent}");
-        assert!(
-            shop.read(file).contains("other") || agent == "codex",
-            "{agent}: what others have stays"
-        );
-    }
+    each(
+        [("claude", ".mcp.json"), ("cursor", ".cursor/mcp.json"), ("codex", ".codex/config.toml")],
+        |(agent, file)| {
+            let shop = wired(agent);
+            shop.write(
+                file,
+                if agent == "codex" {
+                    "model = \"x\"\n"
+                } else {
+                    "{\"mcpServers\": {\"other\": {\"command\": \"o\"}}}\n"
+                },
+            );
+            let (code, told) = servers(&shop, &[]);
+            assert!(
+                code == 3
+                    && told
+                        .iter()
+                        .any(|(finding, words)| finding == "fail"
+                            && words.contains("is missing from")),
+                "{agent}: {told:?}"
+            );
+            assert_eq!(servers(&shop, &["--fix"]).0, 0, "{agent}");
+            assert!(
+                shop.read(file).contains("other") || agent == "codex",
+                "{agent}: what others have stays"
+            );
+        },
+    );
     // All of it may be gone.
     let shop = wired("claude");
     fs::remove_file(shop.file(".mcp.json")).expect("removes");
@@ -105,24 +112,27 @@ fn only_this_program_is_started_and_only_as_a_server() {
             "{{\"mcpServers\": {{\"twining\": {{\"command\": \"{command}\", \"args\": [{args}]}}}}}}\n"
         )
     };
-    for (command, args) in [
-        ("lure", "\"mcp\""),
-        (planted.as_str(), "\"mcp\""),
-        ("./tools/twining", "\"mcp\""),
-        ("nobody-has-this", "\"mcp\""),
-        ("/nowhere/bin/twining", "\"mcp\""),
-        ("twining", "\"uninstall\", \"--purge\", \"--yes\""),
-        ("sh", "\"-c\", \"twining mcp\""),
-    ] {
-        shop.write(".mcp.json", &entry(command, args));
-        let (code, told) = servers(&shop, &[]);
-        let said = told
-            .iter()
-            .find(|(finding, _)| finding == "fail")
-            .unwrap_or_else(|| panic!("{command}: {told:?}"));
-        assert!(code == 3 && said.1.contains("does not start Twining"), "{command}: {said:?}");
-        assert!(!trap.exists() && shop.file(".twining").is_dir(), "{command} was started");
-    }
+    each(
+        [
+            ("lure", "\"mcp\""),
+            (planted.as_str(), "\"mcp\""),
+            ("./tools/twining", "\"mcp\""),
+            ("nobody-has-this", "\"mcp\""),
+            ("/nowhere/bin/twining", "\"mcp\""),
+            ("twining", "\"uninstall\", \"--purge\", \"--yes\""),
+            ("sh", "\"-c\", \"twining mcp\""),
+        ],
+        |(command, args)| {
+            shop.write(".mcp.json", &entry(command, args));
+            let (code, told) = servers(&shop, &[]);
+            let said = told
+                .iter()
+                .find(|(finding, _)| finding == "fail")
+                .unwrap_or_else(|| panic!("{command}: {told:?}"));
+            assert!(code == 3 && said.1.contains("does not start Twining"), "{command}: {said:?}");
+            assert!(!trap.exists() && shop.file(".twining").is_dir(), "{command} was started");
+        },
+    );
     // By its whole path it is this program all the same.
     shop.write(".mcp.json", &entry(env!("CARGO_BIN_EXE_twining"), "\"mcp\""));
     let (_, told) = servers(&shop, &[]);
@@ -139,19 +149,22 @@ fn only_this_program_is_started_and_only_as_a_server() {
 fn of_keys_that_stand_twice_the_one_that_hosts_read_is_changed() {
     let ours = "\"twining\": {\"command\": \"twining\", \"args\": [\"mcp\"]}";
     let other = "\"other\": {\"command\": \"o\"}";
-    for twice in [
-        format!("{{\n  \"mcpServers\": {{{ours}}},\n  \"mcpServers\": {{{other}}}\n}}\n"),
-        format!("{{\n  \"mcpServers\": {{{ours}, {other}, {ours}}}\n}}\n"),
-    ] {
-        let shop = wired("claude");
-        shop.write(".mcp.json", &twice);
-        shop.told(&["init", "--agent", "claude"]);
-        // As hosts do, this reader takes the last.
-        assert_eq!(shop.json(".mcp.json")["mcpServers"]["twining"]["command"], "twining");
-        shop.told(&["uninstall"]);
-        let left = shop.json(".mcp.json")["mcpServers"].clone();
-        assert!(left["twining"].is_null() && left["other"]["command"] == "o", "{left}");
-    }
+    each(
+        [
+            format!("{{\n  \"mcpServers\": {{{ours}}},\n  \"mcpServers\": {{{other}}}\n}}\n"),
+            format!("{{\n  \"mcpServers\": {{{ours}, {other}, {ours}}}\n}}\n"),
+        ],
+        |twice| {
+            let shop = wired("claude");
+            shop.write(".mcp.json", &twice);
+            shop.told(&["init", "--agent", "claude"]);
+            // As hosts do, this reader takes the last.
+            assert_eq!(shop.json(".mcp.json")["mcpServers"]["twining"]["command"], "twining");
+            shop.told(&["uninstall"]);
+            let left = shop.json(".mcp.json")["mcpServers"].clone();
+            assert!(left["twining"].is_null() && left["other"]["command"] == "o", "{left}");
+        },
+    );
 }
 
 #[test]
@@ -166,7 +179,7 @@ fn a_file_of_one_host_that_is_broken_says_nothing_of_the_others() {
 #[test]
 fn a_hook_of_git_that_starts_nothing_is_a_failure() {
     let shop = wired("none");
-    for name in ["post-commit", "pre-commit"] {
+    each(["post-commit", "pre-commit"], |name| {
         let hook = format!(".git/hooks/{name}");
         let program = shop.path("bin/twining").display().to_string();
         shop.write(&hook, &shop.read(&hook).replace(&program, "/nowhere/bin/twining"));
@@ -179,7 +192,7 @@ fn a_hook_of_git_that_starts_nothing_is_a_failure() {
             "{ran:?}"
         );
         assert_eq!(shop.run(&["doctor", "--fix"]).code, 0, "{name}");
-    }
+    });
 }
 
 #[test]

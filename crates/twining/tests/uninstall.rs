@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use twining_testcases::each;
 
 use crate::common::repository::{Repository, changed};
 use crate::common::terminal::typed_at_terminal;
@@ -79,20 +80,23 @@ fn settings_that_git_wrote_behind_ours_leave_no_empty_line() {
 
 #[test]
 fn what_people_write_around_our_block_stays_to_the_byte() {
-    for (own, before, after) in [
-        ("# Rules\n\nBe kind.\n", "", "\n## More\n\nOf it.\n"),
-        ("# Rules\n", "Intro.\n\n", "More.\n"),
-        ("# Rules\r\n", "", "\r\nMore.\r\n"),
-        ("# Rules", "Intro.\n", ""),
-    ] {
-        let shop = Repository::new();
-        shop.write("CLAUDE.md", own);
-        shop.told(&["init", "--agent", "claude"]);
-        let with = shop.read("CLAUDE.md");
-        shop.write("CLAUDE.md", &format!("{before}{with}{after}"));
-        shop.told(&["uninstall", "--yes"]);
-        assert_eq!(shop.read("CLAUDE.md"), format!("{before}{own}{after}"));
-    }
+    each(
+        [
+            ("# Rules\n\nBe kind.\n", "", "\n## More\n\nOf it.\n"),
+            ("# Rules\n", "Intro.\n\n", "More.\n"),
+            ("# Rules\r\n", "", "\r\nMore.\r\n"),
+            ("# Rules", "Intro.\n", ""),
+        ],
+        |(own, before, after)| {
+            let shop = Repository::new();
+            shop.write("CLAUDE.md", own);
+            shop.told(&["init", "--agent", "claude"]);
+            let with = shop.read("CLAUDE.md");
+            shop.write("CLAUDE.md", &format!("{before}{with}{after}"));
+            shop.told(&["uninstall", "--yes"]);
+            assert_eq!(shop.read("CLAUDE.md"), format!("{before}{own}{after}"));
+        },
+    );
 }
 
 #[test]
@@ -100,7 +104,7 @@ fn an_agent_in_its_own_shell_takes_nothing_away() {
     let shop = Repository::new();
     shop.run(&["init", "--agent", "claude", "--yes"]);
     let before = shop.tree();
-    for purge in [&[][..], &["--purge"]] {
+    each([&[][..], &["--purge"]], |purge| {
         let arguments: Vec<&str> =
             ["uninstall", "--yes"].into_iter().chain(purge.iter().copied()).collect();
         let ran = shop
@@ -114,12 +118,12 @@ fn an_agent_in_its_own_shell_takes_nothing_away() {
             "{ran:?}"
         );
         assert_eq!(changed(&before, &shop.tree()), Vec::<String>::new());
-    }
+    });
 }
 
 #[test]
 fn uninstall_restores_every_byte() {
-    for fixture in FIXTURES {
+    each(FIXTURES, |fixture| {
         for reach in [&[][..], &["--stealth"]] {
             let shop = Repository::new();
             fs::write(shop.path("home/.claude.json"), "{\"numStartups\": 7, \"projects\": {}}")
@@ -143,7 +147,7 @@ fn uninstall_restores_every_byte() {
             shop.told(&["uninstall", "--purge", "--yes"]);
             assert_eq!(changed(&before, &shop.tree()), [""; 0], "{fixture:?} {reach:?}");
         }
-    }
+    });
 }
 
 #[test]
@@ -184,18 +188,21 @@ fn a_colleague_without_a_receipt_can_uninstall_too() {
     fs::remove_dir_all(shop.file(".twining/local")).expect("removes");
     shop.told(&["uninstall"]);
     assert_eq!(shop.read(".mcp.json"), before);
-    for gone in [
-        ".claude/settings.json",
-        ".claude/agents/twining-worker.md",
-        "CLAUDE.md",
-        "AGENTS.md",
-        ".codex/config.toml",
-        ".cursor/hooks.json",
-        "opencode.json",
-        ".git/hooks/pre-commit",
-    ] {
-        assert!(!shop.file(gone).exists(), "{gone}");
-    }
+    each(
+        [
+            ".claude/settings.json",
+            ".claude/agents/twining-worker.md",
+            "CLAUDE.md",
+            "AGENTS.md",
+            ".codex/config.toml",
+            ".cursor/hooks.json",
+            "opencode.json",
+            ".git/hooks/pre-commit",
+        ],
+        |gone| {
+            assert!(!shop.file(gone).exists(), "{gone}");
+        },
+    );
     assert!(!shop.read(".git/config").contains("twining"));
 }
 
@@ -210,18 +217,21 @@ fn without_a_receipt_what_is_ours_goes_and_nothing_else() {
         assert!(!shop.file(".claude/settings.json").exists(), "{told}");
         fs::read_to_string(shop.file(".mcp.json")).ok()
     };
-    for text in [
-        "{\n\t\"mcpServers\": { \"a\": {\"command\":\"x\"} } // c\n}\n",
-        "{\"a\": {\"command\":\"x\"}, // c\n}\n",
-    ] {
-        let left = uninstalled(Some(text)).expect("stays");
-        assert!(
-            left.contains("\"a\": {\"command\":\"x\"}")
-                && left.contains("// c")
-                && !left.contains("twining"),
-            "{left}"
-        );
-    }
+    each(
+        [
+            "{\n\t\"mcpServers\": { \"a\": {\"command\":\"x\"} } // c\n}\n",
+            "{\"a\": {\"command\":\"x\"}, // c\n}\n",
+        ],
+        |text| {
+            let left = uninstalled(Some(text)).expect("stays");
+            assert!(
+                left.contains("\"a\": {\"command\":\"x\"}")
+                    && left.contains("// c")
+                    && !left.contains("twining"),
+                "{left}"
+            );
+        },
+    );
     assert_eq!(uninstalled(None), None, "a file of nothing but ours goes");
 }
 
@@ -347,13 +357,13 @@ fn purging_takes_back_what_a_person_allowed_here_and_not_elsewhere() {
     };
     let other = shop.path("other");
     fs::create_dir_all(other.join(".git")).expect("makes a folder");
-    for dir in [&other, &shop.path("shop")] {
+    each([&other, &shop.path("shop")], |dir| {
         assert_eq!(shop.run_in(dir, &["init", "--agent", "none"]).code, 0);
         let words =
             ["guard", "bypass", "hooks-stay-wired", "--for", "5m", "--reason", "moving hooks"];
         let given = typed_at_terminal(shop.command_in(dir, &words), "hooks-stay-wired");
         assert_eq!(given.code, 0, "{given:?}");
-    }
+    });
     assert_eq!(allowed().len(), 2);
     shop.told(&["uninstall", "--purge", "--yes"]);
     let left = allowed();
@@ -423,7 +433,7 @@ fn a_linked_worktree_leaves_by_itself_and_the_main_checkout_stays_whole() {
 #[test]
 fn a_hook_is_started_by_the_same_people_as_before() {
     let shell = "#!/bin/sh\nexit 0\n";
-    for mode in [0o700, 0o750, 0o744] {
+    each([0o700, 0o750, 0o744], |mode| {
         let shop = Repository::new();
         let mode_of = |name: &str| {
             fs::metadata(shop.file(name)).expect("is there").permissions().mode() & 0o7777
@@ -448,12 +458,12 @@ fn a_hook_is_started_by_the_same_people_as_before() {
             (mode_of(".git/hooks/pre-commit"), shop.read(".git/hooks/pre-commit").as_str()),
             (0o640, shell)
         );
-    }
+    });
 }
 
 #[test]
 fn a_hook_of_any_mode_has_it_back() {
-    for mode in [0o700, 0o750, 0o711, 0o755] {
+    each([0o700, 0o750, 0o711, 0o755], |mode| {
         let shop = Repository::new();
         shop.write(".git/hooks/post-commit", "#!/bin/sh\nexit 0\n");
         fs::set_permissions(shop.file(".git/hooks/post-commit"), fs::Permissions::from_mode(mode))
@@ -466,5 +476,5 @@ fn a_hook_of_any_mode_has_it_back() {
             .mode()
             & 0o7777;
         assert_eq!(found, mode, "{found:o}");
-    }
+    });
 }

@@ -4,6 +4,7 @@
 use crate::common::{Project, Server, normal};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
+use twining_testcases::each;
 
 const JUNIT: &str = r#"<testsuites><testsuite name="a" tests="1" failures="0"><testcase name="x"/></testsuite></testsuites>"#;
 
@@ -110,9 +111,9 @@ fn processes_that_add_features_at_once_lose_none() {
                 .expect("starts")
         })
         .collect();
-    for mut child in children {
+    each(children, |mut child| {
         assert!(child.wait().expect("ends").success());
-    }
+    });
     assert_eq!(project.json(&["features"])["total"], 8);
 }
 
@@ -144,7 +145,7 @@ fn a_reopened_feature_is_tested_again_and_by_a_tester() {
                 .code
         },
     ];
-    for reopen in reopened {
+    each(reopened, |reopen| {
         complete();
         for role in ["wizard", "coder2", "orchestrator"] {
             let ran = passed(role, &counts("5"));
@@ -163,5 +164,5 @@ fn a_reopened_feature_is_tested_again_and_by_a_tester() {
         assert!(ran.code != 0 && ran.stderr.contains("`pytest` ran no test"), "{}", ran.stderr);
         assert_eq!(passed("coach", &counts("5")).code, 0);
         assert_eq!(reopen(), 0);
-    }
+    });
 }

@@ -267,6 +267,7 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use twining_model::limits;
+    use twining_testcases::each;
 
     use crate::PostInput;
     use crate::testing::{Project, caller};
@@ -357,10 +358,10 @@ mod tests {
                 },
             ),
         ];
-        for (field, input) in cases {
+        each(cases, |(field, input)| {
             let message = refusal(&input);
             assert!(message.starts_with(&format!("`{field}` ")), "{field}: {message}");
-        }
+        });
     }
 
     #[test]

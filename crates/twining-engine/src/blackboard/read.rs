@@ -331,6 +331,7 @@ fn entry_types(given: &[String]) -> Result<Vec<String>, InvalidInput> {
 mod tests {
     use crate::testing::{Project, caller, choice};
     use crate::{PostInput, QueryInput, ReadInput, RecentInput, SearchMode};
+    use twining_testcases::each;
 
     fn summaries(entries: &[twining_model::Entry]) -> Vec<&str> {
         entries.iter().map(|entry| entry.summary.as_str()).collect()
@@ -432,10 +433,10 @@ mod tests {
             ("limit", ReadInput { limit: Some(501), ..ReadInput::default() }),
             ("scope", ReadInput { scope: Some("..".into()), ..ReadInput::default() }),
         ];
-        for (field, input) in fields {
+        each(fields, |(field, input)| {
             let message = project.engine.read(&input).expect_err("refused").to_string();
             assert!(message.starts_with(&format!("`{field}` ")), "{message}");
-        }
+        });
         let n = project
             .engine
             .recent(&RecentInput { n: Some(0), ..RecentInput::default() })

@@ -1,6 +1,6 @@
 //! Scoring: what a record is worth beyond its words and meaning.
 //!
-//! A record scores by its relevance to the task ([`Why::lexical`], [`Why::semantic`]), plus a
+//! A record scores by its relevance to the task ([`ScoreParts::lexical`], [`ScoreParts::semantic`]), plus a
 //! little for its scope, age, confidence, kind, dependents and author. These bonuses stay small:
 //! they settle near ties, and never bring in irrelevant records.
 
@@ -142,6 +142,7 @@ fn components(path: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     #[test]
     fn weights_are_shares_and_the_defaults_leave_everything_as_it_is() {
@@ -157,13 +158,13 @@ mod tests {
             )
         };
         let one = SignalWeights { recency: 1.0, relevance: 1.0, confidence: 1.0, warning: 1.0 };
-        for given in [&usual[..], &[]] {
+        each([&usual[..], &[]], |given| {
             let found = weights(given);
             assert!(
                 (found.recency - 1.0).abs() < 1e-9 && (found.warning - one.warning).abs() < 1e-9,
                 "{found:?}"
             );
-        }
+        });
         let fresh = weights(&[("recency", 2.0), ("relevance", 2.0), ("graph_reachability", 9.0)]);
         assert!(fresh.recency > 1.0 && fresh.warning == 0.0, "{fresh:?}");
     }

@@ -5,6 +5,7 @@ mod summary;
 
 use crate::testing::{Project, caller, choice};
 use crate::{AssembleInput, AssembledContext, DecideInput, PostInput};
+use twining_testcases::each;
 
 fn assemble(
     project: &Project,
@@ -207,22 +208,25 @@ fn a_budget_too_small_for_the_question_is_refused_with_the_size_it_needs() {
     };
     let failure = project.engine.assemble(&caller("ada"), &input).expect_err("refused");
     assert!(failure.to_string().starts_with("`max_tokens` must be at least "), "{failure}");
-    for (field, input) in [
-        ("task", AssembleInput { scope: "src/".into(), ..AssembleInput::default() }),
-        ("scope", AssembleInput { task: "x".into(), ..AssembleInput::default() }),
-        (
-            "max_tokens",
-            AssembleInput {
-                task: "x".into(),
-                scope: "src/".into(),
-                max_tokens: Some(0),
-                ..AssembleInput::default()
-            },
-        ),
-    ] {
-        let failure = project.engine.assemble(&caller("ada"), &input).expect_err("refused");
-        assert!(failure.to_string().starts_with(&format!("`{field}` ")), "{failure}");
-    }
+    each(
+        [
+            ("task", AssembleInput { scope: "src/".into(), ..AssembleInput::default() }),
+            ("scope", AssembleInput { task: "x".into(), ..AssembleInput::default() }),
+            (
+                "max_tokens",
+                AssembleInput {
+                    task: "x".into(),
+                    scope: "src/".into(),
+                    max_tokens: Some(0),
+                    ..AssembleInput::default()
+                },
+            ),
+        ],
+        |(field, input)| {
+            let failure = project.engine.assemble(&caller("ada"), &input).expect_err("refused");
+            assert!(failure.to_string().starts_with(&format!("`{field}` ")), "{failure}");
+        },
+    );
 }
 
 #[test]

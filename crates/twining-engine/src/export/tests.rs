@@ -1,5 +1,6 @@
 use serde_json::Value;
 use twining_model::{Alternative, limits};
+use twining_testcases::each;
 
 use crate::testing::{Project, caller, choice};
 use crate::{DecideInput, ExportInput, ExportOutcome, PostInput};
@@ -35,14 +36,17 @@ fn filled() -> Project {
 fn markdown_tells_decisions_entries_and_entities() {
     let outcome = export(&filled(), "markdown", None);
     assert_eq!((outcome.decisions, outcome.entries, outcome.truncated), (1, 3, false));
-    for words in [
-        "### use stateless JWT",
-        "not taken: sessions: needs redis",
-        "tokens expire",
-        "file src/auth/jwt.ts",
-    ] {
-        assert!(outcome.content.contains(words), "{words}:\n{}", outcome.content);
-    }
+    each(
+        [
+            "### use stateless JWT",
+            "not taken: sessions: needs redis",
+            "tokens expire",
+            "file src/auth/jwt.ts",
+        ],
+        |words| {
+            assert!(outcome.content.contains(words), "{words}:\n{}", outcome.content);
+        },
+    );
 }
 
 #[test]
@@ -201,17 +205,20 @@ fn besieged() -> Project {
 #[test]
 fn a_page_is_whole_and_runs_nothing() {
     let content = export(&filled(), "html", None).content;
-    for words in [
-        "<!doctype html>",
-        "Content-Security-Policy",
-        "default-src 'none'",
-        "use stateless JWT",
-        "tokens expire",
-        "<svg",
-        "prefers-color-scheme: dark",
-    ] {
-        assert!(content.contains(words), "{words}:\n{content}");
-    }
+    each(
+        [
+            "<!doctype html>",
+            "Content-Security-Policy",
+            "default-src 'none'",
+            "use stateless JWT",
+            "tokens expire",
+            "<svg",
+            "prefers-color-scheme: dark",
+        ],
+        |words| {
+            assert!(content.contains(words), "{words}:\n{content}");
+        },
+    );
     let lower = content.to_lowercase();
     for never in
         ["<script", "<link", "<img", "http://", "https://", "@import", "url(h", "javascript"]
@@ -261,7 +268,7 @@ fn hostile_text_stays_text_on_the_page() {
         "text",
         "g",
     ];
-    for tag in content.split('<').skip(1) {
+    each(content.split('<').skip(1), |tag| {
         let name: String = tag
             .trim_start_matches('/')
             .chars()
@@ -272,7 +279,7 @@ fn hostile_text_stays_text_on_the_page() {
         let handler =
             attributes.split_whitespace().any(|word| word.starts_with("on") && word.contains('='));
         assert!(!handler && !attributes.contains("javascript:"), "<{attributes}>");
-    }
+    });
     assert!(!content.contains('\u{1b}') && !content.contains('\u{202e}'));
 }
 
@@ -288,10 +295,10 @@ fn pictures_show_decisions_and_what_they_touch() {
     );
     let mermaid = export(&filled(), "mermaid", None).content;
     assert!(mermaid.contains("use stateless JWT") && mermaid.contains("decided_by"), "{mermaid}");
-    for format in ["dot", "mermaid"] {
+    each(["dot", "mermaid"], |format| {
         let content = export(&besieged(), format, None).content;
         assert!(!content.contains('\u{1b}') && !content.contains('\u{202e}'), "{content}");
-    }
+    });
     assert!(
         twining_dot::DotDocument::parse(export(&besieged(), "dot", None).content).errors.is_empty()
     );

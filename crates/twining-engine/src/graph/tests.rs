@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use twining_testcases::each;
 
 use serde_json::json;
 
@@ -149,10 +150,10 @@ fn a_type_nobody_knows_and_properties_without_end_are_refused() {
         ("properties", entity("auth", "module", &[("", "v")])),
         ("properties", entity("auth", "module", &many)),
     ];
-    for (field, input) in cases {
+    each(cases, |(field, input)| {
         let failure = project.engine.add_entity(&caller("ada"), &input).expect_err("refused");
         assert!(failure.to_string().starts_with(&format!("`{field}` ")), "{failure}");
-    }
+    });
     project
         .engine
         .add_entity(&caller("ada"), &entity("auth", "module", &many[..50]))
@@ -286,7 +287,7 @@ fn neighbors_follow_only_the_relations_asked_for() {
 fn a_depth_beyond_three_is_refused_by_name() {
     let project = Project::new();
     project.add_entity("a", "function");
-    for depth in [0, 4, usize::MAX] {
+    each([0, 4, usize::MAX], |depth| {
         let failure = project.engine.neighbors(&NeighborsInput {
             entity: "a".into(),
             depth: Some(depth),
@@ -295,7 +296,7 @@ fn a_depth_beyond_three_is_refused_by_name() {
         assert!(
             failure.expect_err("refused").to_string().starts_with("`depth` must be from 1 to 3")
         );
-    }
+    });
 }
 
 #[test]

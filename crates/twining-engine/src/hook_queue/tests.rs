@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use twining_testcases::each;
 
 use twining_model::{Channel, Time, Trust};
 
@@ -149,13 +150,13 @@ fn a_commit_archives_what_is_older_than_the_previous_commit() {
 fn commits_that_follow_each_other_in_seconds_leave_what_was_said_today() {
     let project = Project::new();
     two_findings(&project);
-    for trigger in ["commit", "context_switch"] {
+    each(["commit", "context_switch"], |trigger| {
         project.write(
             "pending-actions.jsonl",
             &format!("{{\"action\": \"archive\", \"trigger\": \"{trigger}\"}}\n"),
         );
         assert_eq!(drain_after_commit(&project, project.clock.now()).archived, 0, "{trigger}");
-    }
+    });
     assert_eq!(findings(&project), ["older", "newer"]);
     project.write("config.yml", "archive:\n  min_age_hours: 0\n");
     project.write("pending-actions.jsonl", "{\"action\": \"archive\", \"trigger\": \"commit\"}\n");

@@ -29,7 +29,7 @@ pub struct KnowledgeGraph {
 /// A node that is served.
 #[derive(Clone, Copy, Debug)]
 pub struct KnowledgeNode<'k> {
-    /// Its index in [`Knowledge::graph`].
+    /// Its index in [`KnowledgeGraph`].
     pub position: usize,
     node: &'k Node,
 }

@@ -265,21 +265,25 @@ pub fn covers(paths: &str, file: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::knowledge::rules::*;
+    use twining_testcases::each;
 
     #[test]
     fn a_path_covers_by_component_and_by_pattern() {
-        for (paths, file) in [
-            ("src/auth", "src/auth/jwt.ts"),
-            ("src/auth/", "src/auth/jwt.ts"),
-            ("./src/auth/jwt.ts", "src/auth/jwt.ts"),
-            ("src/**/*.rs", "src/a/b/c.rs"),
-            ("src/**/*.rs", "src/c.rs"),
-            ("**/tests", "a/tests/x.rs"),
-            ("docs, src/*.ts", "src/a.ts"),
-            ("app/[id]", "app/[id]/page.tsx"),
-        ] {
-            assert!(covers(paths, file), "{paths} {file}");
-        }
+        each(
+            [
+                ("src/auth", "src/auth/jwt.ts"),
+                ("src/auth/", "src/auth/jwt.ts"),
+                ("./src/auth/jwt.ts", "src/auth/jwt.ts"),
+                ("src/**/*.rs", "src/a/b/c.rs"),
+                ("src/**/*.rs", "src/c.rs"),
+                ("**/tests", "a/tests/x.rs"),
+                ("docs, src/*.ts", "src/a.ts"),
+                ("app/[id]", "app/[id]/page.tsx"),
+            ],
+            |(paths, file)| {
+                assert!(covers(paths, file), "{paths} {file}");
+            },
+        );
         for (paths, file) in [
             ("src/auth", "src/authority.ts"),
             ("src/*.ts", "src/a/b.rs"),

@@ -64,50 +64,57 @@ fn takes_back(start: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     #[test]
     fn a_person_who_takes_it_back_is_heard() {
-        for prompt in [
-            "no, don't touch the migrations",
-            "No.",
-            "no",
-            "Revert that please",
-            "that’s wrong, the port is 5433",
-            "wait, don't push to main",
-            "undo",
-            "Stop! not like that",
-            "Hm. You shouldn't have deleted the test",
-            "I told you not to edit generated files",
-            "roll it back",
-            "Roll back the migration",
-            "this is incorrect",
-            "revert to the old port",
-            "Nope, put it in the other file",
-        ] {
-            assert!(is_correction(prompt), "{prompt}");
-        }
+        each(
+            [
+                "no, don't touch the migrations",
+                "No.",
+                "no",
+                "Revert that please",
+                "that’s wrong, the port is 5433",
+                "wait, don't push to main",
+                "undo",
+                "Stop! not like that",
+                "Hm. You shouldn't have deleted the test",
+                "I told you not to edit generated files",
+                "roll it back",
+                "Roll back the migration",
+                "this is incorrect",
+                "revert to the old port",
+                "Nope, put it in the other file",
+            ],
+            |prompt| {
+                assert!(is_correction(prompt), "{prompt}");
+            },
+        );
     }
 
     #[test]
     fn a_person_who_goes_on_is_not() {
-        for prompt in [
-            "No problem, go on",
-            "don't worry about the warnings",
-            "now add a test",
-            "nothing else, thanks",
-            "add a note about undo to the docs",
-            "what does revert do?",
-            "Notify the team when it is done",
-            "stop here for today",
-            "don't forget to add tests",
-            "undo/redo feature next please",
-            "undo support comes next",
-            "Nope, that's all. Thanks!",
-            "no, looks good",
-            "no thanks",
-            "",
-        ] {
-            assert!(!is_correction(prompt), "{prompt}");
-        }
+        each(
+            [
+                "No problem, go on",
+                "don't worry about the warnings",
+                "now add a test",
+                "nothing else, thanks",
+                "add a note about undo to the docs",
+                "what does revert do?",
+                "Notify the team when it is done",
+                "stop here for today",
+                "don't forget to add tests",
+                "undo/redo feature next please",
+                "undo support comes next",
+                "Nope, that's all. Thanks!",
+                "no, looks good",
+                "no thanks",
+                "",
+            ],
+            |prompt| {
+                assert!(!is_correction(prompt), "{prompt}");
+            },
+        );
     }
 }

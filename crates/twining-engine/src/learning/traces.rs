@@ -256,34 +256,44 @@ fn is_random(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::learning::traces::*;
+    use twining_testcases::each;
 
     #[test]
     fn a_secret_on_a_command_line_does_not_reach_a_tracked_file() {
-        for secret in [
-            "curl -H 'Authorization: Bearer abc123' https://x.test",
-            "git clone https://bob:abc123@github.test/x",
-            "export API_TOKEN=abc123",
-            "mysql --password abc123",
-            "deploy --api-key=abc123",
-            "echo ghp_abc123abc123abc123abc123",
-            "echo wJalrXUtnFEMIabc123bPxRfiCYEXAMPLEKEY",
-        ] {
-            let masked_text = masked(secret);
-            assert!(!masked_text.contains("abc123") && masked_text.contains(MASK), "{masked_text}");
-        }
+        each(
+            [
+                "curl -H 'Authorization: Bearer abc123' https://x.test",
+                "git clone https://bob:abc123@github.test/x",
+                "export API_TOKEN=abc123",
+                "mysql --password abc123",
+                "deploy --api-key=abc123",
+                "echo ghp_abc123abc123abc123abc123",
+                "echo wJalrXUtnFEMIabc123bPxRfiCYEXAMPLEKEY",
+            ],
+            |secret| {
+                let masked_text = masked(secret);
+                assert!(
+                    !masked_text.contains("abc123") && masked_text.contains(MASK),
+                    "{masked_text}"
+                );
+            },
+        );
     }
 
     #[test]
     fn an_ordinary_line_stays_readable() {
-        for plain in [
-            "git push --force origin main",
-            "cargo test -p twining-engine learning::tests",
-            "revert 3f2a91c8d7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a2",
-            "see https://docs.test/a/b?c=d and src/auth/TokenStore.ts",
-            "entry 01M7EB3QWY4C5CPJF6982ZJQ18",
-            "decision-01M7EB3QWY4C5CPJF6982ZJQ18",
-        ] {
-            assert_eq!(masked(plain), plain);
-        }
+        each(
+            [
+                "git push --force origin main",
+                "cargo test -p twining-engine learning::tests",
+                "revert 3f2a91c8d7e6f5a4b3c2d1e0f9a8b7c6d5e4f3a2",
+                "see https://docs.test/a/b?c=d and src/auth/TokenStore.ts",
+                "entry 01M7EB3QWY4C5CPJF6982ZJQ18",
+                "decision-01M7EB3QWY4C5CPJF6982ZJQ18",
+            ],
+            |plain| {
+                assert_eq!(masked(plain), plain);
+            },
+        );
     }
 }

@@ -1,7 +1,7 @@
 //! Search: by words, by meaning, and both fused into one order.
 //!
-//! A [`Question`] is a query prepared for comparison: its words, and the similarity of every known
-//! text to its meaning. [`rank`] finds the matching records of one [`Shelf`]. Without vectors (no
+//! A [`SearchQuery`] is a query prepared for comparison: its words, and the similarity of every known
+//! text to its meaning. [`rank`] finds the matching records of one [`Searchable`]. Without vectors (no
 //! model, or none computed yet) only words are matched, and the reply's mode says so.
 
 mod embedding_index;

@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use twining_testcases::each;
 
 use crate::secrets::{redact, secrets_in};
 use crate::testing::{NoHistory, Project, caller, choice};
@@ -286,33 +287,36 @@ fn a_secret_in_base_64_is_found_too() {
 #[test]
 fn hostile_text_takes_no_longer_than_its_length() {
     let kilobytes = 64 * 1024;
-    for part in [
-        "AKIA",
-        "ghp_",
-        "xoxb-",
-        "eyJ",
-        "eyJ.",
-        "-----BEGIN ",
-        "-----BEGIN PRIVATE KEY-----",
-        "://",
-        "a://b:c",
-        ":AA",
-        "password=",
-        "token: ",
-        "= ",
-        "sk-",
-        "A",
-        "\"",
-        "Bearer ",
-        "€",
-    ] {
-        let text = part.repeat(kilobytes / part.len());
-        // Would take minutes, and be ended by nextest, if any part were looked at again for each
-        // of its bytes.
-        let (clean, kinds) = redact(&text);
-        assert!(clean.len() <= text.len(), "{part}");
-        assert_eq!(kinds.is_empty(), clean == text, "{part}: {kinds:?}");
-    }
+    each(
+        [
+            "AKIA",
+            "ghp_",
+            "xoxb-",
+            "eyJ",
+            "eyJ.",
+            "-----BEGIN ",
+            "-----BEGIN PRIVATE KEY-----",
+            "://",
+            "a://b:c",
+            ":AA",
+            "password=",
+            "token: ",
+            "= ",
+            "sk-",
+            "A",
+            "\"",
+            "Bearer ",
+            "€",
+        ],
+        |part| {
+            let text = part.repeat(kilobytes / part.len());
+            // Would take minutes, and be ended by nextest, if any part were looked at again for each
+            // of its bytes.
+            let (clean, kinds) = redact(&text);
+            assert!(clean.len() <= text.len(), "{part}");
+            assert_eq!(kinds.is_empty(), clean == text, "{part}: {kinds:?}");
+        },
+    );
 }
 
 proptest! {
@@ -331,20 +335,23 @@ fn a_private_key_is_one_however_short_or_cut_off() {
     let head = format!("-----BEGIN {}PRIVATE KEY-----", "");
     let rsa = format!("-----BEGIN RSA {}-----", "PRIVATE KEY");
     let foot = format!("-----END {}-----", "PRIVATE KEY");
-    for body in [
-        format!("{head}\nabc\n{foot}"),
-        format!("{rsa}\nabc=\n-----END RSA PRIVATE KEY-----"),
-        format!("key: {head}\r\nabc\r\ndef\r\n{foot} and more"),
-        format!("{head}\\nabc\\n{foot}"),
-        format!("{head}abc{foot}"),
-        format!("{head}\nMIIEvQIBADAN"),
-        format!("  {head}\n  abc\n  {foot}"),
-        format!("{head}\n\nabc\n"),
-    ] {
-        let (shown, kinds) = redact(&body);
-        assert_eq!(kinds, ["private key"], "{body:?}");
-        assert!(!shown.contains("abc") && !shown.contains("MIIEvQ"), "{shown:?}");
-    }
+    each(
+        [
+            format!("{head}\nabc\n{foot}"),
+            format!("{rsa}\nabc=\n-----END RSA PRIVATE KEY-----"),
+            format!("key: {head}\r\nabc\r\ndef\r\n{foot} and more"),
+            format!("{head}\\nabc\\n{foot}"),
+            format!("{head}abc{foot}"),
+            format!("{head}\nMIIEvQIBADAN"),
+            format!("  {head}\n  abc\n  {foot}"),
+            format!("{head}\n\nabc\n"),
+        ],
+        |body| {
+            let (shown, kinds) = redact(&body);
+            assert_eq!(kinds, ["private key"], "{body:?}");
+            assert!(!shown.contains("abc") && !shown.contains("MIIEvQ"), "{shown:?}");
+        },
+    );
     assert_eq!(
         redact(&format!("a {head}\nabc\n{foot} and more")).0,
         "a [redacted private key] and more"

@@ -303,6 +303,7 @@ fn reaches(line: &str, target: &str, path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     fn uses(text: &str, item: &str, path: &str) -> bool {
         UseScan::of(text, path).has(item)
@@ -311,9 +312,9 @@ mod tests {
     #[test]
     fn only_a_manifest_lists_what_is_needed() {
         let entry = "{\n  \"kind\": \"^2\"\n}\n";
-        for path in ["package.json", "web/package.json", "deno.json"] {
+        each(["package.json", "web/package.json", "deno.json"], |path| {
             assert!(uses(entry, "kind", path), "{path}");
-        }
+        });
         for path in ["data/words.json", "package-lock.json", "tests/fixtures/dates.json"] {
             assert!(!uses(entry, "kind", path), "{path}");
         }
@@ -332,93 +333,99 @@ mod tests {
 
     #[test]
     fn a_name_is_used_where_it_is_brought_in() {
-        for (line, path) in [
-            ("import kind from 'kind'", "src/a.ts"),
-            ("import * as m from \"kind/locale/de\"; // dates", "src/a.ts"),
-            ("import 'kind'", "src/a.ts"),
-            ("export * from 'kind'", "src/a.ts"),
-            ("const m = require(\"kind\")", "src/a.js"),
-            ("const m = await import(/* now */ `kind`)", "src/a.js"),
-            ("const r = require; r('kind')", "src/a.js"),
-            ("let r = /[/*]/; import m from 'kind' /* x */", "src/a.js"),
-            ("import m = require('kind')", "src/a.ts"),
-            ("use kind::Duration;", "src/a.rs"),
-            ("pub use ::kind::{Duration};", "src/a.rs"),
-            ("use {std::io, kind::Duration};", "src/a.rs"),
-            ("extern crate kind;", "src/a.rs"),
-            ("fn f() { use kind::x; }", "src/a.rs"),
-            ("from kind import x", "src/a.py"),
-            ("from kind.sub import x", "src/a.py"),
-            ("import os, kind as m", "src/a.py"),
-            ("if x: import kind", "src/a.py"),
-            ("m = __import__('kind')", "src/a.py"),
-            ("m = importlib.import_module(\"kind\")", "src/a.py"),
-            ("import org.kind.Time;", "src/A.java"),
-            ("using EventKind = kind;", "src/A.cs"),
-            ("import m \"kind\"", "src/a.go"),
-            ("#include <kind.h>", "src/a.c"),
-            ("#include \"kind.h\"", "src/a.c"),
-            ("require 'kind'", "src/a.rb"),
-            ("gem 'kind'", "Gemfile"),
-            ("use EventKind\\X; require_once 'kind';", "src/a.php"),
-            ("  \"kind\": \"^2.29\",", "package.json"),
-            ("kind = \"2\"", "Cargo.toml"),
-            ("kind==2.0 # dates", "requirements.txt"),
-            ("import kind", "src/unknown"),
-            ("import m \"github.com/x/kind\"", "src/a.go"),
-            ("import 'package:kind/kind.dart';", "src/a.dart"),
-            ("import m from 'https://esm.sh/kind@2'", "src/a.ts"),
-            ("import m from 'npm:kind@2'", "src/a.ts"),
-            ("#[macro_use] extern crate kind;", "src/a.rs"),
-            ("@testable import kind", "src/a.swift"),
-            ("<?php use kind\\X;", "src/a.php"),
-        ] {
-            assert!(uses(line, "kind", path), "{path}: {line}");
-        }
+        each(
+            [
+                ("import kind from 'kind'", "src/a.ts"),
+                ("import * as m from \"kind/locale/de\"; // dates", "src/a.ts"),
+                ("import 'kind'", "src/a.ts"),
+                ("export * from 'kind'", "src/a.ts"),
+                ("const m = require(\"kind\")", "src/a.js"),
+                ("const m = await import(/* now */ `kind`)", "src/a.js"),
+                ("const r = require; r('kind')", "src/a.js"),
+                ("let r = /[/*]/; import m from 'kind' /* x */", "src/a.js"),
+                ("import m = require('kind')", "src/a.ts"),
+                ("use kind::Duration;", "src/a.rs"),
+                ("pub use ::kind::{Duration};", "src/a.rs"),
+                ("use {std::io, kind::Duration};", "src/a.rs"),
+                ("extern crate kind;", "src/a.rs"),
+                ("fn f() { use kind::x; }", "src/a.rs"),
+                ("from kind import x", "src/a.py"),
+                ("from kind.sub import x", "src/a.py"),
+                ("import os, kind as m", "src/a.py"),
+                ("if x: import kind", "src/a.py"),
+                ("m = __import__('kind')", "src/a.py"),
+                ("m = importlib.import_module(\"kind\")", "src/a.py"),
+                ("import org.kind.Time;", "src/A.java"),
+                ("using EventKind = kind;", "src/A.cs"),
+                ("import m \"kind\"", "src/a.go"),
+                ("#include <kind.h>", "src/a.c"),
+                ("#include \"kind.h\"", "src/a.c"),
+                ("require 'kind'", "src/a.rb"),
+                ("gem 'kind'", "Gemfile"),
+                ("use EventKind\\X; require_once 'kind';", "src/a.php"),
+                ("  \"kind\": \"^2.29\",", "package.json"),
+                ("kind = \"2\"", "Cargo.toml"),
+                ("kind==2.0 # dates", "requirements.txt"),
+                ("import kind", "src/unknown"),
+                ("import m \"github.com/x/kind\"", "src/a.go"),
+                ("import 'package:kind/kind.dart';", "src/a.dart"),
+                ("import m from 'https://esm.sh/kind@2'", "src/a.ts"),
+                ("import m from 'npm:kind@2'", "src/a.ts"),
+                ("#[macro_use] extern crate kind;", "src/a.rs"),
+                ("@testable import kind", "src/a.swift"),
+                ("<?php use kind\\X;", "src/a.php"),
+            ],
+            |(line, path)| {
+                assert!(uses(line, "kind", path), "{path}: {line}");
+            },
+        );
     }
 
     #[test]
     fn a_word_in_a_comment_a_text_or_a_name_of_ones_own_is_no_import() {
-        for (line, path) in [
-            ("import m from 'momentum'", "src/a.js"),
-            ("import m from 'dayjs' // replaces kind", "src/a.js"),
-            ("// do not import kind", "src/a.js"),
-            ("/* never\n import kind from 'kind'\n */", "src/a.js"),
-            (" * import kind from 'kind'", "src/a"),
-            ("# from now on, no kind", "src/a.js"),
-            ("import {kind} from './time'", "src/a.js"),
-            ("import m from './kind'", "src/a.js"),
-            ("import m from 'dayjs/plugin/kind'", "src/a.js"),
-            ("#include \"./kind.h\"", "src/a.c"),
-            ("import kind from './time'", "src/a.js"),
-            ("export const kind = 1", "src/a.js"),
-            ("const x = { kind: 1, require }", "src/a.js"),
-            ("  kind: 1,", "src/a.ts"),
-            ("log(\"import kind from 'kind'\")", "src/a.js"),
-            ("use crate::time::kind;", "src/a.rs"),
-            ("use a::{kind, b};", "src/a.rs"),
-            ("use a::kind::b;", "src/a.rs"),
-            ("mod kind;", "src/a.rs"),
-            ("/// use kind::x;", "src/a.rs"),
-            ("let s = \"use kind::x\";", "src/a.rs"),
-            ("from x import y  # not kind", "src/a.py"),
-            ("from x import kind", "src/a.py"),
-            ("from .kind import x", "src/a.py"),
-            ("import x.kind", "src/a.py"),
-            ("import a as kind", "src/a.py"),
-            ("\"\"\"\nimport kind\n\"\"\"", "src/a.py"),
-            ("# import kind", "src/a.py"),
-            ("# kind==2.0", "requirements.txt"),
-            ("We do not use kind here.", "docs/a.md"),
-            ("import kind", "docs/a.md"),
-            ("const momentum = 1", "src/a.ts"),
-            ("import x from 'kind-timezone'", "src/a.ts"),
-            ("at this kind we stop", "src/a"),
-            ("let kind = 1;", "src/a.ts"),
-            ("using (var kind = now()) {}", "src/A.cs"),
-        ] {
-            assert!(!uses(line, "kind", path), "{path}: {line}");
-        }
+        each(
+            [
+                ("import m from 'momentum'", "src/a.js"),
+                ("import m from 'dayjs' // replaces kind", "src/a.js"),
+                ("// do not import kind", "src/a.js"),
+                ("/* never\n import kind from 'kind'\n */", "src/a.js"),
+                (" * import kind from 'kind'", "src/a"),
+                ("# from now on, no kind", "src/a.js"),
+                ("import {kind} from './time'", "src/a.js"),
+                ("import m from './kind'", "src/a.js"),
+                ("import m from 'dayjs/plugin/kind'", "src/a.js"),
+                ("#include \"./kind.h\"", "src/a.c"),
+                ("import kind from './time'", "src/a.js"),
+                ("export const kind = 1", "src/a.js"),
+                ("const x = { kind: 1, require }", "src/a.js"),
+                ("  kind: 1,", "src/a.ts"),
+                ("log(\"import kind from 'kind'\")", "src/a.js"),
+                ("use crate::time::kind;", "src/a.rs"),
+                ("use a::{kind, b};", "src/a.rs"),
+                ("use a::kind::b;", "src/a.rs"),
+                ("mod kind;", "src/a.rs"),
+                ("/// use kind::x;", "src/a.rs"),
+                ("let s = \"use kind::x\";", "src/a.rs"),
+                ("from x import y  # not kind", "src/a.py"),
+                ("from x import kind", "src/a.py"),
+                ("from .kind import x", "src/a.py"),
+                ("import x.kind", "src/a.py"),
+                ("import a as kind", "src/a.py"),
+                ("\"\"\"\nimport kind\n\"\"\"", "src/a.py"),
+                ("# import kind", "src/a.py"),
+                ("# kind==2.0", "requirements.txt"),
+                ("We do not use kind here.", "docs/a.md"),
+                ("import kind", "docs/a.md"),
+                ("const momentum = 1", "src/a.ts"),
+                ("import x from 'kind-timezone'", "src/a.ts"),
+                ("at this kind we stop", "src/a"),
+                ("let kind = 1;", "src/a.ts"),
+                ("using (var kind = now()) {}", "src/A.cs"),
+            ],
+            |(line, path)| {
+                assert!(!uses(line, "kind", path), "{path}: {line}");
+            },
+        );
         assert!(!uses("// see src/legacy/db", "src/legacy/", "src/api/a.ts"));
         let notebook = |source: &str| {
             serde_json::json!({"cells": [{"cell_type": "code", "source": [source]}]}).to_string()
@@ -429,24 +436,27 @@ mod tests {
 
     #[test]
     fn a_manifest_and_an_import_may_be_broken_into_lines_anyhow() {
-        for (text, path) in [
-            (r#"{"dependencies":{"kind":"^2"}}"#, "package.json"),
-            (
-                "{\"name\": \"x\", \"devDependencies\": {\"a\": \"1\", \"kind\" : \"2\"}}",
-                "app/package.json",
-            ),
-            ("[dependencies.kind]\nversion = \"2\"", "Cargo.toml"),
-            ("[target.'cfg(unix)'.dev-dependencies.\"kind\"]", "Cargo.toml"),
-            ("dependencies = [\"a\", \"kind>=2\"]", "pyproject.toml"),
-            ("import (\n\t\"fmt\"\n\tm \"kind\"\n)", "a.go"),
-            ("const m = require(\n  'kind'\n)", "a.js"),
-            ("const m = await import(\n  \"kind/locale\"\n)", "a.js"),
-            ("import os, \\\n    kind", "a.py"),
-            ("use {\n    std::io,\n    kind::Duration,\n};", "a.rs"),
-            ("import {\n  a,\n  b\n} from \"kind\"", "a.ts"),
-        ] {
-            assert!(uses(text, "kind", path), "{text}");
-        }
+        each(
+            [
+                (r#"{"dependencies":{"kind":"^2"}}"#, "package.json"),
+                (
+                    "{\"name\": \"x\", \"devDependencies\": {\"a\": \"1\", \"kind\" : \"2\"}}",
+                    "app/package.json",
+                ),
+                ("[dependencies.kind]\nversion = \"2\"", "Cargo.toml"),
+                ("[target.'cfg(unix)'.dev-dependencies.\"kind\"]", "Cargo.toml"),
+                ("dependencies = [\"a\", \"kind>=2\"]", "pyproject.toml"),
+                ("import (\n\t\"fmt\"\n\tm \"kind\"\n)", "a.go"),
+                ("const m = require(\n  'kind'\n)", "a.js"),
+                ("const m = await import(\n  \"kind/locale\"\n)", "a.js"),
+                ("import os, \\\n    kind", "a.py"),
+                ("use {\n    std::io,\n    kind::Duration,\n};", "a.rs"),
+                ("import {\n  a,\n  b\n} from \"kind\"", "a.ts"),
+            ],
+            |(text, path)| {
+                assert!(uses(text, "kind", path), "{text}");
+            },
+        );
         for (text, path) in [
             ("import {\n  kind,\n} from './time'", "a.ts"),
             ("export function f() {\n  return 'kind'\n}", "a.ts"),
@@ -461,15 +471,18 @@ mod tests {
 
     #[test]
     fn a_path_is_used_however_it_is_spelt() {
-        for (line, path) in [
-            ("import { x } from '../legacy/db'", "src/api/a.ts"),
-            ("use crate::legacy::db;", "src/api/a.rs"),
-            ("from legacy.db import x", "src/api/a.py"),
-            ("include 'src/legacy/db.php'", "index.php"),
-            ("COPY src/legacy /app", "Dockerfile"),
-        ] {
-            assert!(uses(line, "src/legacy/", path), "{line}");
-        }
+        each(
+            [
+                ("import { x } from '../legacy/db'", "src/api/a.ts"),
+                ("use crate::legacy::db;", "src/api/a.rs"),
+                ("from legacy.db import x", "src/api/a.py"),
+                ("include 'src/legacy/db.php'", "index.php"),
+                ("COPY src/legacy /app", "Dockerfile"),
+            ],
+            |(line, path)| {
+                assert!(uses(line, "src/legacy/", path), "{line}");
+            },
+        );
         for (line, path) in [
             ("import { x } from './legacy/db'", "src/api/a.ts"),
             ("import x from '../legacy2'", "src/api/a.ts"),

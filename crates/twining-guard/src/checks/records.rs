@@ -98,19 +98,23 @@ fn is_for_a_person(words: &[String]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     #[test]
     fn only_what_lifts_something_is_a_person_s() {
         let is =
             |line: &str| is_for_a_person(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
-        for line in [
-            "twining guard bypass x --for 1h",
-            "/usr/bin/twining trust no-x",
-            "twining --json guard promote x",
-            "twining uninstall",
-        ] {
-            assert!(is(line), "{line}");
-        }
+        each(
+            [
+                "twining guard bypass x --for 1h",
+                "/usr/bin/twining trust no-x",
+                "twining --json guard promote x",
+                "twining uninstall",
+            ],
+            |line| {
+                assert!(is(line), "{line}");
+            },
+        );
         for line in [
             "twining trust",
             "twining guard list",

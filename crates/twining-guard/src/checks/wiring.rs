@@ -149,6 +149,7 @@ fn skips_hooks(word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     #[test]
     fn ways_past_git_s_hooks_are_told_from_what_looks_like_them() {
@@ -156,16 +157,19 @@ mod tests {
             of_command(&line.split(' ').map(str::to_owned).collect::<Vec<_>>())
                 .map(|(level, _)| level)
         };
-        for line in [
-            "git config core.hooksPath /nowhere",
-            "git config --global core.hookspath ~/hooks",
-            "/usr/bin/git -C x config --local core.hooksPath /dev/null",
-            "git config set core.hooksPath /nowhere",
-            "git -c core.hooksPath=/nowhere commit -m x",
-            "git --no-pager -c Core.HooksPath= -c a=b merge x",
-        ] {
-            assert_eq!(level(line), Some(Verdict::Block), "{line}");
-        }
+        each(
+            [
+                "git config core.hooksPath /nowhere",
+                "git config --global core.hookspath ~/hooks",
+                "/usr/bin/git -C x config --local core.hooksPath /dev/null",
+                "git config set core.hooksPath /nowhere",
+                "git -c core.hooksPath=/nowhere commit -m x",
+                "git --no-pager -c Core.HooksPath= -c a=b merge x",
+            ],
+            |line| {
+                assert_eq!(level(line), Some(Verdict::Block), "{line}");
+            },
+        );
         for line in [
             "git commit --no-verify -m x",
             "git commit -nm x",

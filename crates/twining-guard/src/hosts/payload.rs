@@ -278,20 +278,24 @@ fn unit(escape: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use crate::hosts::payload::*;
+    use twining_testcases::each;
 
     #[test]
     fn only_lone_surrogates_are_replaced() {
-        for (json, expected) in [
-            (r#"{"a":"x\ud800y"}"#, Some(r#"{"a":"x\ufffdy"}"#)),
-            (r#"["\udc00\ud83d\ude00\uD83D"]"#, Some(r#"["\ufffd\ud83d\ude00\ufffd"]"#)),
-            (r#"["\ud800\ud83d\ude00"]"#, Some(r#"["\ufffd\ud83d\ude00"]"#)),
-            (r#"["\\ud800","\u00e9é","\n"]"#, None),
-            (r#"["\ud83d\ude00"]"#, None),
-            ("\\", None),
-            ("\\u12", None),
-            ("\\ué000", None),
-        ] {
-            assert_eq!(replaced(json).as_deref(), expected, "{json}");
-        }
+        each(
+            [
+                (r#"{"a":"x\ud800y"}"#, Some(r#"{"a":"x\ufffdy"}"#)),
+                (r#"["\udc00\ud83d\ude00\uD83D"]"#, Some(r#"["\ufffd\ud83d\ude00\ufffd"]"#)),
+                (r#"["\ud800\ud83d\ude00"]"#, Some(r#"["\ufffd\ud83d\ude00"]"#)),
+                (r#"["\\ud800","\u00e9é","\n"]"#, None),
+                (r#"["\ud83d\ude00"]"#, None),
+                ("\\", None),
+                ("\\u12", None),
+                ("\\ué000", None),
+            ],
+            |(json, expected)| {
+                assert_eq!(replaced(json).as_deref(), expected, "{json}");
+            },
+        );
     }
 }

@@ -1,6 +1,7 @@
 //! Each host's protocol: what it sends, and the reply it expects.
 
 use serde_json::{Value, json};
+use twining_testcases::each;
 
 use super::adapter::HostAdapter;
 use super::{HookEvent, HookReply, HostAnswer};
@@ -31,25 +32,28 @@ fn a_write_is_the_same_event_whoever_sends_it() {
         "tool_name": "Write", "tool_input": {"file_path": "/p/a.rs", "content": "x"}, "tool_use_id": "t"});
     let copilot = json!({"timestamp": 1, "sessionId": "s", "cwd": "/p", "toolName": "create",
         "toolArgs": "{\"path\":\"/p/a.rs\",\"file_text\":\"x\"}"});
-    for (name, event, json) in [
-        ("claude", "PreToolUse", &claude),
-        ("codex", "PreToolUse", &claude),
-        ("gemini", "BeforeTool", &gemini),
-        ("cursor", "preToolUse", &cursor),
-        ("copilot", "preToolUse", &copilot),
-    ] {
-        let parsed = parsed(name, event, json);
-        assert_eq!(
-            parsed.event.action,
-            ToolAction::Write { path: "/p/a.rs".into(), content: "x".into() },
-            "{name}"
-        );
-        assert_eq!(
-            (parsed.event.cwd.as_str(), parsed.session.as_str(), parsed.event.kind),
-            ("/p", "s", EventKind::PreToolUse),
-            "{name}"
-        );
-    }
+    each(
+        [
+            ("claude", "PreToolUse", &claude),
+            ("codex", "PreToolUse", &claude),
+            ("gemini", "BeforeTool", &gemini),
+            ("cursor", "preToolUse", &cursor),
+            ("copilot", "preToolUse", &copilot),
+        ],
+        |(name, event, json)| {
+            let parsed = parsed(name, event, json);
+            assert_eq!(
+                parsed.event.action,
+                ToolAction::Write { path: "/p/a.rs".into(), content: "x".into() },
+                "{name}"
+            );
+            assert_eq!(
+                (parsed.event.cwd.as_str(), parsed.session.as_str(), parsed.event.kind),
+                ("/p", "s", EventKind::PreToolUse),
+                "{name}"
+            );
+        },
+    );
     assert_eq!(parsed("claude", "PreToolUse", &claude).event.agent_id.as_deref(), Some("a1"));
 }
 
@@ -61,123 +65,137 @@ fn a_command_and_how_it_ended_are_found_in_every_host_s_answer() {
         json
     };
     let ok = "test result: ok. 3 passed; 0 failed";
-    for (name, event, json, exit_code) in [
-        (
-            "claude",
-            "PostToolUse",
-            with(
-                command("Bash"),
-                "tool_response",
-                json!({"stdout": ok, "stderr": "", "interrupted": false}),
+    each(
+        [
+            (
+                "claude",
+                "PostToolUse",
+                with(
+                    command("Bash"),
+                    "tool_response",
+                    json!({"stdout": ok, "stderr": "", "interrupted": false}),
+                ),
+                Some(0),
             ),
-            Some(0),
-        ),
-        (
-            "claude",
-            "PostToolUse",
-            with(command("Bash"), "tool_response", json!({"stdout": ok, "interrupted": true})),
-            None,
-        ),
-        (
-            "claude",
-            "PostToolUse",
-            with(command("Bash"), "tool_response", json!({"stdout": ok, "backgroundTaskId": "b1"})),
-            None,
-        ),
-        (
-            "claude",
-            "PostToolUseFailure",
-            with(command("Bash"), "error", json!(format!("Exit code 101\n{ok}"))),
-            Some(101),
-        ),
-        (
-            "codex",
-            "PostToolUse",
-            with(
-                command("Bash"),
-                "tool_response",
-                json!(format!("Exit code: 0\nWall time: 1s\nOutput:\n{ok}")),
+            (
+                "claude",
+                "PostToolUse",
+                with(command("Bash"), "tool_response", json!({"stdout": ok, "interrupted": true})),
+                None,
             ),
-            Some(0),
-        ),
-        (
-            "codex",
-            "PostToolUse",
-            with(
-                command("Bash"),
-                "tool_response",
-                json!({"output": ok, "metadata": {"exit_code": 1}}),
+            (
+                "claude",
+                "PostToolUse",
+                with(
+                    command("Bash"),
+                    "tool_response",
+                    json!({"stdout": ok, "backgroundTaskId": "b1"}),
+                ),
+                None,
             ),
-            Some(1),
-        ),
-        ("codex", "PostToolUse", with(command("Bash"), "tool_response", json!(ok)), None),
-        (
-            "gemini",
-            "AfterTool",
-            with(
-                command("run_shell_command"),
-                "tool_response",
-                json!({"llmContent": format!("Command: cargo test\nOutput: {ok}\nExit Code: 0")}),
+            (
+                "claude",
+                "PostToolUseFailure",
+                with(command("Bash"), "error", json!(format!("Exit code 101\n{ok}"))),
+                Some(101),
             ),
-            Some(0),
-        ),
-        (
-            "cursor",
-            "postToolUse",
-            with(
-                command("Shell"),
-                "tool_output",
-                json!(json!({"exitCode": 0, "stdout": ok}).to_string()),
+            (
+                "codex",
+                "PostToolUse",
+                with(
+                    command("Bash"),
+                    "tool_response",
+                    json!(format!("Exit code: 0\nWall time: 1s\nOutput:\n{ok}")),
+                ),
+                Some(0),
             ),
-            Some(0),
-        ),
-        (
-            "cursor",
-            "postToolUseFailure",
-            with(command("Shell"), "error_message", json!(ok)),
-            Some(1),
-        ),
-        (
-            "cursor",
-            "afterShellExecution",
-            json!({"command": "cargo test", "output": ok, "cwd": "/p"}),
-            None,
-        ),
-        (
-            "copilot",
-            "postToolUse",
-            json!({"toolName": "bash", "toolArgs": "{\"command\":\"cargo test\"}", "toolResult": {"resultType": "success", "textResultForLlm": ok}}),
-            Some(0),
-        ),
-        (
-            "copilot",
-            "postToolUse",
-            json!({"toolName": "bash", "toolArgs": {"command": "cargo test"}, "toolResult": {"resultType": "failure", "textResultForLlm": ok}}),
-            Some(1),
-        ),
-    ] {
-        let parsed = parsed(name, event, &json);
-        assert_eq!(parsed.event.action, ToolAction::Shell("cargo test".into()), "{name} {event}");
-        let outcome = parsed.result.unwrap_or_else(|| panic!("{name} {event}"));
-        assert_eq!(outcome.exit_code, exit_code, "{name} {json}");
-        assert!(outcome.output.contains(ok), "{name}: {outcome:?}");
-    }
+            (
+                "codex",
+                "PostToolUse",
+                with(
+                    command("Bash"),
+                    "tool_response",
+                    json!({"output": ok, "metadata": {"exit_code": 1}}),
+                ),
+                Some(1),
+            ),
+            ("codex", "PostToolUse", with(command("Bash"), "tool_response", json!(ok)), None),
+            (
+                "gemini",
+                "AfterTool",
+                with(
+                    command("run_shell_command"),
+                    "tool_response",
+                    json!({"llmContent": format!("Command: cargo test\nOutput: {ok}\nExit Code: 0")}),
+                ),
+                Some(0),
+            ),
+            (
+                "cursor",
+                "postToolUse",
+                with(
+                    command("Shell"),
+                    "tool_output",
+                    json!(json!({"exitCode": 0, "stdout": ok}).to_string()),
+                ),
+                Some(0),
+            ),
+            (
+                "cursor",
+                "postToolUseFailure",
+                with(command("Shell"), "error_message", json!(ok)),
+                Some(1),
+            ),
+            (
+                "cursor",
+                "afterShellExecution",
+                json!({"command": "cargo test", "output": ok, "cwd": "/p"}),
+                None,
+            ),
+            (
+                "copilot",
+                "postToolUse",
+                json!({"toolName": "bash", "toolArgs": "{\"command\":\"cargo test\"}", "toolResult": {"resultType": "success", "textResultForLlm": ok}}),
+                Some(0),
+            ),
+            (
+                "copilot",
+                "postToolUse",
+                json!({"toolName": "bash", "toolArgs": {"command": "cargo test"}, "toolResult": {"resultType": "failure", "textResultForLlm": ok}}),
+                Some(1),
+            ),
+        ],
+        |(name, event, json, exit_code)| {
+            let parsed = parsed(name, event, &json);
+            assert_eq!(
+                parsed.event.action,
+                ToolAction::Shell("cargo test".into()),
+                "{name} {event}"
+            );
+            let outcome = parsed.result.unwrap_or_else(|| panic!("{name} {event}"));
+            assert_eq!(outcome.exit_code, exit_code, "{name} {json}");
+            assert!(outcome.output.contains(ok), "{name}: {outcome:?}");
+        },
+    );
 }
 
 #[test]
 fn what_gemini_prints_behind_its_label_begins_a_line() {
     let message = "ok  \texample.com/x\t0.003s";
-    for shown in [
-        format!("Output: {message}\nExit Code: 0"),
-        format!("Command: go test ./...\nDirectory: (root)\nOutput: {message}\nExit Code: 0"),
-    ] {
-        let json = json!({"tool_name": "run_shell_command", "tool_input": {"command": "go test ./..."}, "tool_response": {"llmContent": shown}, "cwd": "/p"});
-        let outcome = parsed("gemini", "AfterTool", &json).result.expect("an outcome");
-        assert!(
-            outcome.output.lines().any(|line| line == message) && outcome.exit_code == Some(0),
-            "{outcome:?}"
-        );
-    }
+    each(
+        [
+            format!("Output: {message}\nExit Code: 0"),
+            format!("Command: go test ./...\nDirectory: (root)\nOutput: {message}\nExit Code: 0"),
+        ],
+        |shown| {
+            let json = json!({"tool_name": "run_shell_command", "tool_input": {"command": "go test ./..."}, "tool_response": {"llmContent": shown}, "cwd": "/p"});
+            let outcome = parsed("gemini", "AfterTool", &json).result.expect("an outcome");
+            assert!(
+                outcome.output.lines().any(|line| line == message) && outcome.exit_code == Some(0),
+                "{outcome:?}"
+            );
+        },
+    );
 }
 
 #[test]
@@ -186,11 +204,11 @@ fn every_host_is_refused_in_its_own_words() {
     let out = |name: &str, event: &str, reply: &HookReply| {
         message(name, event, reply).out.expect("an answer")
     };
-    for name in ["claude", "codex"] {
+    each(["claude", "codex"], |name| {
         let answer = out(name, "PreToolUse", &deny);
         assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny", "{name}");
         assert_eq!(answer["hookSpecificOutput"]["permissionDecisionReason"], "no", "{name}");
-    }
+    });
     assert_eq!(out("gemini", "BeforeTool", &deny), json!({"decision": "deny", "reason": "no"}));
     assert_eq!(
         out("cursor", "preToolUse", &deny),
@@ -247,41 +265,47 @@ fn an_agent_is_held_in_its_host_s_words() {
 
 #[test]
 fn a_failure_of_ours_lets_everything_through() {
-    for (name, before, stop) in [
-        ("claude", "PreToolUse", "Stop"),
-        ("codex", "PreToolUse", "Stop"),
-        ("gemini", "BeforeTool", "AfterAgent"),
-        ("cursor", "beforeShellExecution", "stop"),
-        ("copilot", "preToolUse", "agentStop"),
-    ] {
-        for event in [before, stop] {
-            let answer = message(name, event, &HookReply::Failed("broken".into()));
-            assert_eq!((answer.code, answer.out), (1, None), "{name}");
-            assert!(answer.err.is_some_and(|err| err.contains("broken")), "{name}");
-        }
-    }
+    each(
+        [
+            ("claude", "PreToolUse", "Stop"),
+            ("codex", "PreToolUse", "Stop"),
+            ("gemini", "BeforeTool", "AfterAgent"),
+            ("cursor", "beforeShellExecution", "stop"),
+            ("copilot", "preToolUse", "agentStop"),
+        ],
+        |(name, before, stop)| {
+            for event in [before, stop] {
+                let answer = message(name, event, &HookReply::Failed("broken".into()));
+                assert_eq!((answer.code, answer.out), (1, None), "{name}");
+                assert!(answer.err.is_some_and(|err| err.contains("broken")), "{name}");
+            }
+        },
+    );
 }
 
 #[test]
 fn a_brief_is_given_where_the_host_takes_one_and_stays_under_its_cap() {
     let long = HookReply::Context("x".repeat(50_000));
-    for (name, event, path) in [
-        ("claude", "SessionStart", "/hookSpecificOutput/additionalContext"),
-        ("claude", "SubagentStart", "/hookSpecificOutput/additionalContext"),
-        ("claude", "UserPromptSubmit", "/hookSpecificOutput/additionalContext"),
-        ("codex", "SessionStart", "/hookSpecificOutput/additionalContext"),
-        ("gemini", "SessionStart", "/hookSpecificOutput/additionalContext"),
-        ("gemini", "BeforeAgent", "/hookSpecificOutput/additionalContext"),
-        ("cursor", "sessionStart", "/additional_context"),
-        ("copilot", "sessionStart", "/additionalContext"),
-    ] {
-        let out = message(name, event, &long).out.expect("answers");
-        let context = out
-            .pointer(path)
-            .and_then(Value::as_str)
-            .unwrap_or_else(|| panic!("{name} {event}: {out}"));
-        assert!(context.chars().count() < 10_000, "{name} {event}");
-    }
+    each(
+        [
+            ("claude", "SessionStart", "/hookSpecificOutput/additionalContext"),
+            ("claude", "SubagentStart", "/hookSpecificOutput/additionalContext"),
+            ("claude", "UserPromptSubmit", "/hookSpecificOutput/additionalContext"),
+            ("codex", "SessionStart", "/hookSpecificOutput/additionalContext"),
+            ("gemini", "SessionStart", "/hookSpecificOutput/additionalContext"),
+            ("gemini", "BeforeAgent", "/hookSpecificOutput/additionalContext"),
+            ("cursor", "sessionStart", "/additional_context"),
+            ("copilot", "sessionStart", "/additionalContext"),
+        ],
+        |(name, event, path)| {
+            let out = message(name, event, &long).out.expect("answers");
+            let context = out
+                .pointer(path)
+                .and_then(Value::as_str)
+                .unwrap_or_else(|| panic!("{name} {event}: {out}"));
+            assert!(context.chars().count() < 10_000, "{name} {event}");
+        },
+    );
     assert_eq!(message("claude", "SessionEnd", &long), HostAnswer::default(), "nobody reads it");
 }
 
@@ -322,17 +346,20 @@ fn what_another_server_calls_write_need_not_write_a_file() {
             &json!({"tool_name": tool, "tool_input": input, "cwd": "/p"}),
         )
     };
-    for (tool, input) in [
-        ("mcp__linear__create", json!({"title": "x"})),
-        ("mcp__memory__write", json!({"text": "hello"})),
-        ("mcp__clipboard__write", json!({"content": "x"})),
-        ("mcp__sheets__write", json!({"spreadsheet": "x", "values": [[1]]})),
-        ("mcp__linear__edit", json!({"id": "X-1", "title": "x"})),
-        ("mcp__x__replace", json!({"a": "b"})),
-        ("mcp__x__multi_edit", json!({})),
-    ] {
-        assert_eq!(claude(tool, input).event.action, ToolAction::Nothing, "{tool}");
-    }
+    each(
+        [
+            ("mcp__linear__create", json!({"title": "x"})),
+            ("mcp__memory__write", json!({"text": "hello"})),
+            ("mcp__clipboard__write", json!({"content": "x"})),
+            ("mcp__sheets__write", json!({"spreadsheet": "x", "values": [[1]]})),
+            ("mcp__linear__edit", json!({"id": "X-1", "title": "x"})),
+            ("mcp__x__replace", json!({"a": "b"})),
+            ("mcp__x__multi_edit", json!({})),
+        ],
+        |(tool, input)| {
+            assert_eq!(claude(tool, input).event.action, ToolAction::Nothing, "{tool}");
+        },
+    );
     for (tool, input) in [
         (
             "mcp__github__create_or_update_file",
@@ -363,25 +390,28 @@ fn what_another_server_calls_write_need_not_write_a_file() {
 
 #[test]
 fn a_command_runs_in_the_directory_its_tool_is_given() {
-    for (name, event, tool, field, folder) in [
-        ("codex", "PreToolUse", "Bash", "workdir", ".twining"),
-        ("codex", "PreToolUse", "shell", "workdir", "/p/.twining"),
-        ("gemini", "BeforeTool", "run_shell_command", "directory", ".twining"),
-        ("gemini", "BeforeTool", "run_shell_command", "dir_path", "./.twining/"),
-        ("cursor", "preToolUse", "Shell", "working_directory", "/p/.twining"),
-        ("claude", "PreToolUse", "mcp__x__run_command", "cwd", "sub/../.twining"),
-    ] {
-        let parsed = parsed(
-            name,
-            event,
-            &json!({"cwd": "/p", "tool_name": tool, "tool_input": {"command": "ls", field: folder}}),
-        );
-        assert_eq!(
-            (parsed.event.cwd.as_str(), parsed.cwd.as_str()),
-            ("/p/.twining", "/p"),
-            "{name} {field}"
-        );
-    }
+    each(
+        [
+            ("codex", "PreToolUse", "Bash", "workdir", ".twining"),
+            ("codex", "PreToolUse", "shell", "workdir", "/p/.twining"),
+            ("gemini", "BeforeTool", "run_shell_command", "directory", ".twining"),
+            ("gemini", "BeforeTool", "run_shell_command", "dir_path", "./.twining/"),
+            ("cursor", "preToolUse", "Shell", "working_directory", "/p/.twining"),
+            ("claude", "PreToolUse", "mcp__x__run_command", "cwd", "sub/../.twining"),
+        ],
+        |(name, event, tool, field, folder)| {
+            let parsed = parsed(
+                name,
+                event,
+                &json!({"cwd": "/p", "tool_name": tool, "tool_input": {"command": "ls", field: folder}}),
+            );
+            assert_eq!(
+                (parsed.event.cwd.as_str(), parsed.cwd.as_str()),
+                ("/p/.twining", "/p"),
+                "{name} {field}"
+            );
+        },
+    );
     // Not every folder is one to run in.
     let listed = parsed(
         "gemini",
@@ -460,7 +490,7 @@ fn an_event_is_known_by_the_host_s_name_and_by_ours() {
 
 #[test]
 fn a_sample_call_reads_as_what_it_stands_for() {
-    for host in super::adapter::HOSTS {
+    each(super::adapter::HOSTS, |host| {
         let asked = host.sample(host.tool("Bash"), &json!({"command": "ls"}), "/p");
         let event = asked["hook_event_name"].as_str().unwrap_or("preToolUse");
         let parsed = parsed(host.name, event, &asked);
@@ -470,5 +500,5 @@ fn a_sample_call_reads_as_what_it_stands_for() {
             "{}",
             host.name
         );
-    }
+    });
 }

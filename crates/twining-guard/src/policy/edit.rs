@@ -166,6 +166,7 @@ pub fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     fn new(id: &str) -> NewGuard {
         let fields = vec![
@@ -181,20 +182,23 @@ mod tests {
 
     #[test]
     fn a_guard_is_written_where_there_are_none() {
-        for (before, after) in [
-            ("", format!("guards:\n{ADDED}")),
-            ("# mine\nroles: {}\n", format!("# mine\nroles: {{}}\n\nguards:\n{ADDED}")),
-            ("guards:\nroles: {}\n", format!("guards:\n{ADDED}roles: {{}}\n")),
-            (
-                "guards: []  # none yet\nroles: {}\n",
-                format!("guards:   # none yet\n{ADDED}roles: {{}}\n"),
-            ),
-        ] {
-            let (text, guard) = with_guard(before, &new("no-push")).expect("writes");
-            assert_eq!(text, after);
-            assert!(guard.proposed && guard.action == Verdict::Warn);
-            assert_eq!(guard.say, "no: {pushing} # by agents\"");
-        }
+        each(
+            [
+                ("", format!("guards:\n{ADDED}")),
+                ("# mine\nroles: {}\n", format!("# mine\nroles: {{}}\n\nguards:\n{ADDED}")),
+                ("guards:\nroles: {}\n", format!("guards:\n{ADDED}roles: {{}}\n")),
+                (
+                    "guards: []  # none yet\nroles: {}\n",
+                    format!("guards:   # none yet\n{ADDED}roles: {{}}\n"),
+                ),
+            ],
+            |(before, after)| {
+                let (text, guard) = with_guard(before, &new("no-push")).expect("writes");
+                assert_eq!(text, after);
+                assert!(guard.proposed && guard.action == Verdict::Warn);
+                assert_eq!(guard.say, "no: {pushing} # by agents\"");
+            },
+        );
     }
 
     #[test]
@@ -224,17 +228,20 @@ mod tests {
 
     #[test]
     fn what_cannot_be_edited_safely_is_left_alone() {
-        for before in [
-            "guards: [{id: a, tools: [Bash], say: x}]\n",
-            "guards: {a: {tools: [Bash], say: x}}\n",
-            "guards:\n  a: {tools: [Bash], say: x}\n",
-            "guards: 5\n",
-        ] {
-            assert!(
-                with_guard(before, &new("b")).expect_err("is not edited").contains("manually"),
-                "{before}"
-            );
-        }
+        each(
+            [
+                "guards: [{id: a, tools: [Bash], say: x}]\n",
+                "guards: {a: {tools: [Bash], say: x}}\n",
+                "guards:\n  a: {tools: [Bash], say: x}\n",
+                "guards: 5\n",
+            ],
+            |before| {
+                assert!(
+                    with_guard(before, &new("b")).expect_err("is not edited").contains("manually"),
+                    "{before}"
+                );
+            },
+        );
         assert!(
             with_guard("guards: [\n", &new("b")).expect_err("is broken").contains("cannot be read")
         );

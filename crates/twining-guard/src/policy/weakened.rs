@@ -96,6 +96,7 @@ fn promotes(before: &str, after: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     const ONE: &str = "guards:\n  - id: no-x\n    say: no\n    paths: [x]\n";
 
@@ -109,10 +110,12 @@ mod tests {
         assert_eq!(policy_weakened(&warns, ONE), None);
         assert_eq!(policy_weakened(ONE, &format!("# why\n{ONE}")), None);
         assert_eq!(policy_weakened(ONE, &ONE.replace("[x]", "[x, y]")), None);
-        for after in [warns.as_str(), "", "guards: []\n", "guards: [\n", &ONE.replace("[x]", "[z]")]
-        {
-            assert!(policy_weakened(ONE, after).is_some(), "{after}");
-        }
+        each(
+            [warns.as_str(), "", "guards: []\n", "guards: [\n", &ONE.replace("[x]", "[z]")],
+            |after| {
+                assert!(policy_weakened(ONE, after).is_some(), "{after}");
+            },
+        );
         assert_eq!(policy_weakened("guards: [\n", ONE), None, "what was broken is mended");
     }
 }

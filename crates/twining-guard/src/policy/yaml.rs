@@ -296,6 +296,7 @@ impl<'de> Deserialize<'de> for YamlTree {
 #[cfg(test)]
 mod tests {
     use std::time::{Duration, Instant};
+    use twining_testcases::each;
 
     use super::*;
 
@@ -358,19 +359,22 @@ mod tests {
         let mut bomb = String::from("a: &a [x,x,x,x,x,x,x,x,x]\n");
         (0..9).for_each(|i| bomb.push_str(&format!("b{i}: &b{i} [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n")));
         let deep = "[".repeat(60_000);
-        for hostile in [
-            bomb.as_str(),
-            deep.as_str(),
-            "a: &a\n  <<: *a\n",
-            "{",
-            "\u{0}",
-            "- - - : : :",
-            "<<<<<<< ours\na: 1\n=======\n",
-        ] {
-            let started = Instant::now();
-            let (_, broken) = read(hostile);
-            assert!(started.elapsed() < Duration::from_secs(5));
-            assert!(!broken.is_empty(), "{}", text::excerpt(hostile, 20));
-        }
+        each(
+            [
+                bomb.as_str(),
+                deep.as_str(),
+                "a: &a\n  <<: *a\n",
+                "{",
+                "\u{0}",
+                "- - - : : :",
+                "<<<<<<< ours\na: 1\n=======\n",
+            ],
+            |hostile| {
+                let started = Instant::now();
+                let (_, broken) = read(hostile);
+                assert!(started.elapsed() < Duration::from_secs(5));
+                assert!(!broken.is_empty(), "{}", text::excerpt(hostile, 20));
+            },
+        );
     }
 }

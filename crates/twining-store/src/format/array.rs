@@ -295,6 +295,7 @@ fn by_key(scanned: ScannedArray<'_>) -> ElementsByKey {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use twining_testcases::each;
 
     use super::*;
 
@@ -304,17 +305,20 @@ mod tests {
 
     #[test]
     fn every_layout_reads_the_same() {
-        for layout in [
-            "[{\"id\":\"a\",\"n\":1},{\"id\":\"b\"}]",
-            "[\n{\"id\":\"a\",\"n\":1}\n,{\"id\":\"b\"}\n]\n",
-            "[\r\n  {\"id\":\"a\",\"n\":1},\r\n  {\"id\":\"b\"}\r\n]",
-        ] {
-            assert_eq!(
-                texts(&scan(layout.as_bytes())),
-                [r#"{"id":"a","n":1}"#, r#"{"id":"b"}"#],
-                "{layout}"
-            );
-        }
+        each(
+            [
+                "[{\"id\":\"a\",\"n\":1},{\"id\":\"b\"}]",
+                "[\n{\"id\":\"a\",\"n\":1}\n,{\"id\":\"b\"}\n]\n",
+                "[\r\n  {\"id\":\"a\",\"n\":1},\r\n  {\"id\":\"b\"}\r\n]",
+            ],
+            |layout| {
+                assert_eq!(
+                    texts(&scan(layout.as_bytes())),
+                    [r#"{"id":"a","n":1}"#, r#"{"id":"b"}"#],
+                    "{layout}"
+                );
+            },
+        );
         let pretty = "[\n  {\n    \"id\": \"a\",\n    \"x\": \"}\\\"\"\n  }\n]";
         let scanned = scan(pretty.as_bytes());
         assert_eq!(scanned.elements.len(), 1);
@@ -337,14 +341,14 @@ mod tests {
     fn an_element_that_both_branches_changed_keeps_what_either_knew() {
         let ours = r#"{"id":"a","properties":{"x":"1"},"updated_at":"2026-01-02T00:00:00.000Z"}"#;
         let theirs = r#"{"id":"a","properties":{"y":"2"},"updated_at":"2026-01-01T00:00:00.000Z"}"#;
-        for (one, other) in [(ours, theirs), (theirs, ours)] {
+        each([(ours, theirs), (theirs, ours)], |(one, other)| {
             let text = format!("[\n{one}\n,{other}\n]\n");
             let scanned = scan(text.as_bytes());
             let [element] = &texts(&scanned)[..] else { panic!("one element: {scanned:?}") };
             let element: serde_json::Value = serde_json::from_str(element).expect("is JSON");
             assert_eq!(element["properties"], serde_json::json!({"x": "1", "y": "2"}));
             assert_eq!(element["updated_at"], "2026-01-02T00:00:00.000Z");
-        }
+        });
     }
 
     #[test]

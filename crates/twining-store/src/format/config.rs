@@ -355,6 +355,7 @@ fn parsed(value: &Value) -> Result<Config, String> {
 mod sieve_tests {
     use super::*;
     use crate::format::config::{SearchSettings, ToolSettings};
+    use twining_testcases::each;
 
     #[test]
     fn one_bad_value_has_its_default_and_every_other_key_holds() {
@@ -372,13 +373,13 @@ mod sieve_tests {
         );
         assert_eq!(config.tools, ToolSettings::default());
         assert_eq!(config.notes.len(), 3, "{:?}", config.notes);
-        for key in ["`search.wait_ms`", "`agents.claim_seconds`", "`tools`"] {
+        each(["`search.wait_ms`", "`agents.claim_seconds`", "`tools`"], |key| {
             assert!(
                 config.notes.iter().any(|note| note.contains(key)),
                 "{key}: {:?}",
                 config.notes
             );
-        }
+        });
     }
 
     #[test]
@@ -391,6 +392,8 @@ mod sieve_tests {
 
 #[cfg(test)]
 mod tests {
+    use twining_testcases::each;
+
     use std::time::{Duration, Instant};
 
     use super::*;
@@ -436,9 +439,9 @@ mod tests {
             .filter_map(|line| line.trim().strip_prefix("pub ")?.split(':').next())
             .collect();
         assert!(fields.len() > 8, "{fields:?}");
-        for field in fields.into_iter().filter(|field| *field != "notes") {
+        each(fields.into_iter().filter(|field| *field != "notes"), |field| {
             assert!(is_setting(field), "add `{field}` to SETTINGS");
-        }
+        });
     }
 
     #[test]
@@ -470,13 +473,13 @@ mod tests {
         assert_eq!(Config::parse(b"version: 2.0\n").version, 2);
         assert_eq!(Config::parse(b"version: 1.0\n").version, 1);
         assert_eq!(Config::parse(b"version:\narchive: [\n").version, VERSION);
-        for invalid in ["v2", "99999999999999999999"] {
+        each(["v2", "99999999999999999999"], |invalid| {
             assert_eq!(
                 Config::parse(format!("version: {invalid}\n").as_bytes()).version,
                 u32::MAX,
                 "{invalid}"
             );
-        }
+        });
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! git is asked in real repositories.
 
 use std::collections::BTreeMap;
+use twining_testcases::each;
 
 use twining_model::Time;
 
@@ -71,9 +72,9 @@ fn a_hostile_repository_starts_nothing() {
         ("core.sshCommand", &trap),
         ("gpg.program", &trap),
     ];
-    for (name, value) in settings {
+    each(settings, |(name, value)| {
         assert!(git.run_in_throwaway(&["config", name, value]).expect("git runs"));
-    }
+    });
     assert!(git.run_in_throwaway(&["config", "log.showSignature", "true"]).expect("git runs"));
     assert_eq!(git.last_commits(&["src/a b.rs".to_owned()]).expect("has a history").len(), 1);
     git.untracked_in("src").expect("git lists files");
@@ -108,9 +109,9 @@ fn a_change_is_told_by_its_files_and_what_they_were() {
         ["src/new.rs"],
         "one that git does not track yet"
     );
-    for step in [&["add", "."][..], &["commit", "-q", "-m", "two"]] {
+    each([&["add", "."][..], &["commit", "-q", "-m", "two"]], |step| {
         assert!(git.run_in_throwaway(step).expect("git runs"), "{step:?}");
-    }
+    });
     let head = git.revision("HEAD").expect("is a commit");
     assert_eq!(git.changed_files(&base, Some(&head)).expect("compares"), ["src/new.rs"]);
     assert_eq!(git.file_at(&head, "src/new.rs"), Ok(Some(b"n".to_vec())));
@@ -155,9 +156,9 @@ fn a_commit_tells_its_trailers_and_its_files() {
     let (dir, git) = repository();
     std::fs::write(dir.path().join("src/n\u{e9}w.rs"), "n").expect("writes");
     let message = "Do it\n\nBecause.\n\nTwining-Decision: 01M7EB3QY8\nTwining-Decision: 01M7EB3QY9BCK1T7V2TH9HG8T6\nSigned-off-by: x <y>\n";
-    for step in [&["add", "."][..], &["commit", "-q", "-m", message]] {
+    each([&["add", "."][..], &["commit", "-q", "-m", message]], |step| {
         assert!(git.run_in_throwaway(step).expect("git runs"), "{step:?}");
-    }
+    });
     let commit = git.commit("HEAD").expect("is there");
     assert_eq!(commit.subject, "Do it");
     assert_eq!(commit.trailers, ["01M7EB3QY8", "01M7EB3QY9BCK1T7V2TH9HG8T6"]);
@@ -183,9 +184,9 @@ fn moves_are_told_oldest_first_and_only_the_new_ones() {
         &["mv", "b.rs", "src/c.rs"],
         &["commit", "-q", "-m", "c"],
     ];
-    for step in steps {
+    each(steps, |step| {
         assert!(git.run_in_throwaway(step).expect("git runs"), "{step:?}");
-    }
+    });
     let names = |moves: Vec<Move>| {
         moves.into_iter().map(|moved| (moved.from, moved.to)).collect::<Vec<_>>()
     };

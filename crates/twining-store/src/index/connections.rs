@@ -17,17 +17,17 @@ use crate::error::StoreError;
 use crate::log::store_files::{DecisionsChanged, StoreFiles};
 
 /// Grows with every change to the tables or to what is put into them.
-pub(super) const VERSION: u32 = 6;
+pub(super) const VERSION: u32 = 7;
 
 /// Tables, and those indexes that writing needs.
 ///
 /// `entry` is thin and `line` holds the text, so that filters walk rows of sixty bytes. `meaning`
-/// and `gist` name the vectors of the whole text and of its summary, where they differ. The tables
-/// that entries are searched by (`tag`, `relates`, `entry_text`, `census`) hold only live ones.
+/// and `summary_vector` name the vectors of the whole text and of its summary, where they differ. The tables
+/// that entries are searched by (`tag`, `relates`, `entry_text`, `scope_count`) hold only live ones.
 const TABLES: &str = "
 CREATE TABLE known(one INTEGER PRIMARY KEY, state TEXT NOT NULL);
 CREATE TABLE segment(start INTEGER PRIMARY KEY, line INTEGER NOT NULL, hash INTEGER NOT NULL);
-CREATE TABLE tally(count INTEGER PRIMARY KEY, n INTEGER NOT NULL);
+CREATE TABLE counter(count INTEGER PRIMARY KEY, n INTEGER NOT NULL);
 CREATE TABLE unreadable(file TEXT NOT NULL, at INTEGER NOT NULL, line INTEGER, why TEXT NOT NULL, PRIMARY KEY(file, at)) WITHOUT ROWID;
 
 CREATE TABLE entry(
@@ -36,7 +36,7 @@ CREATE TABLE entry(
 );
 CREATE INDEX entry_id ON entry(id);
 CREATE TABLE line(
-    pos INTEGER PRIMARY KEY, meaning INTEGER NOT NULL, gist INTEGER, agent TEXT NOT NULL, raw TEXT NOT NULL, sum INTEGER NOT NULL
+    pos INTEGER PRIMARY KEY, text_vector INTEGER NOT NULL, summary_vector INTEGER, agent TEXT NOT NULL, raw TEXT NOT NULL, sum INTEGER NOT NULL
 );
 CREATE TABLE tag(
     tag TEXT NOT NULL, at INTEGER NOT NULL, pos INTEGER NOT NULL, kind TEXT NOT NULL,
@@ -46,7 +46,7 @@ CREATE TABLE relates(
     target TEXT NOT NULL, at INTEGER NOT NULL, pos INTEGER NOT NULL, closes INTEGER NOT NULL,
     PRIMARY KEY(target, at, pos)
 ) WITHOUT ROWID;
-CREATE TABLE census(
+CREATE TABLE scope_count(
     scope_key TEXT NOT NULL, kind TEXT NOT NULL, n INTEGER NOT NULL, open INTEGER NOT NULL,
     PRIMARY KEY(scope_key, kind)
 ) WITHOUT ROWID;
@@ -55,23 +55,23 @@ CREATE VIRTUAL TABLE entry_text USING fts5(
     content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
 );
 
-CREATE TABLE paper(id TEXT PRIMARY KEY, ino INTEGER NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE decision_file(id TEXT PRIMARY KEY, ino INTEGER NOT NULL, size INTEGER NOT NULL, mtime INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE decision(
     num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, at INTEGER NOT NULL, touched INTEGER NOT NULL,
     status TEXT NOT NULL, confidence TEXT NOT NULL, scope_key TEXT NOT NULL, domain_key TEXT NOT NULL,
     unconfirmed INTEGER NOT NULL, supersedes TEXT, scope TEXT NOT NULL, summary TEXT NOT NULL
 );
 CREATE TABLE decision_line(
-    num INTEGER PRIMARY KEY, meaning INTEGER NOT NULL, gist INTEGER, agent TEXT NOT NULL, raw TEXT NOT NULL, sum INTEGER NOT NULL
+    num INTEGER PRIMARY KEY, text_vector INTEGER NOT NULL, summary_vector INTEGER, agent TEXT NOT NULL, raw TEXT NOT NULL, sum INTEGER NOT NULL
 );
 CREATE TABLE affected_file(file_key TEXT NOT NULL, num INTEGER NOT NULL, PRIMARY KEY(file_key, num)) WITHOUT ROWID;
 CREATE TABLE affected_symbol(symbol TEXT NOT NULL, num INTEGER NOT NULL, PRIMARY KEY(symbol, num)) WITHOUT ROWID;
-CREATE TABLE rests_on(target TEXT NOT NULL, num INTEGER NOT NULL, PRIMARY KEY(target, num)) WITHOUT ROWID;
-CREATE TABLE carried_out(folded TEXT NOT NULL, num INTEGER NOT NULL, hash TEXT NOT NULL, PRIMARY KEY(folded, num)) WITHOUT ROWID;
+CREATE TABLE dependency(target TEXT NOT NULL, num INTEGER NOT NULL, PRIMARY KEY(target, num)) WITHOUT ROWID;
+CREATE TABLE decision_commit(folded TEXT NOT NULL, num INTEGER NOT NULL, hash TEXT NOT NULL, PRIMARY KEY(folded, num)) WITHOUT ROWID;
 CREATE INDEX affected_file_of ON affected_file(num, file_key);
 CREATE INDEX affected_symbol_of ON affected_symbol(num);
-CREATE INDEX rests_on_of ON rests_on(num);
-CREATE INDEX carried_out_of ON carried_out(num);
+CREATE INDEX dependency_of ON dependency(num);
+CREATE INDEX decision_commit_of ON decision_commit(num);
 CREATE VIRTUAL TABLE decision_text USING fts5(
     summary, reasons, others, paths,
     content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
@@ -98,10 +98,10 @@ CREATE INDEX entry_at ON entry(at) WHERE shadowed = 0;
 CREATE INDEX entry_kind ON entry(kind, at) WHERE shadowed = 0;
 CREATE INDEX entry_scope ON entry(scope_key, kind, at) WHERE shadowed = 0;
 CREATE INDEX entry_open ON entry(at, kind, scope_key) WHERE open = 1;
-CREATE INDEX line_meaning ON line(meaning);
-CREATE INDEX line_gist ON line(gist) WHERE gist IS NOT NULL;
-CREATE INDEX decision_meaning ON decision_line(meaning);
-CREATE INDEX decision_gist ON decision_line(gist) WHERE gist IS NOT NULL;
+CREATE INDEX line_text_vector ON line(text_vector);
+CREATE INDEX line_summary_vector ON line(summary_vector) WHERE summary_vector IS NOT NULL;
+CREATE INDEX decision_text_vector ON decision_line(text_vector);
+CREATE INDEX decision_summary_vector ON decision_line(summary_vector) WHERE summary_vector IS NOT NULL;
 CREATE INDEX decision_at ON decision(at, id);
 CREATE INDEX decision_facets ON decision(domain_key, status, scope_key, confidence);
 CREATE INDEX decision_scope ON decision(scope_key, status, confidence, at, id);

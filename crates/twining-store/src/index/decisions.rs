@@ -36,10 +36,10 @@ WHERE domain_key = ?1 AND status = 'active' AND scope_key BETWEEN ?2 AND ?3";
 const CONTESTING: &str = "
 SELECT id, summary FROM decision INDEXED BY decision_facets
 WHERE domain_key = ?1 AND status = ?2 AND scope_key BETWEEN ?3 AND ?4";
-const DEPENDENTS: &str = "SELECT d.id FROM rests_on r JOIN decision d ON d.num = r.num WHERE r.target = ?1 ORDER BY d.id";
+const DEPENDENTS: &str = "SELECT d.id FROM dependency r JOIN decision d ON d.num = r.num WHERE r.target = ?1 ORDER BY d.id";
 const SUCCESSORS: &str = "SELECT id FROM decision WHERE supersedes = ?1 ORDER BY id";
 const COMMITS: &str = "
-SELECT c.hash, d.id FROM carried_out c JOIN decision d ON d.num = c.num
+SELECT c.hash, d.id FROM decision_commit c JOIN decision d ON d.num = c.num
 WHERE c.folded BETWEEN ?1 AND ?2 ORDER BY c.folded, d.id";
 const COUNT_STALE: &str =
     "SELECT count(*) FROM decision WHERE status = 'provisional' AND touched < ?1";
@@ -47,9 +47,8 @@ const TOUCHED: &str = "SELECT touched, num FROM decision WHERE status = ?1 AND t
 const COUNT_TOUCHED: &str = "SELECT count(*) FROM decision WHERE status = ?1 AND touched >= ?2";
 const CONTAINING_TEXT: &str =
     "SELECT num FROM decision_line WHERE CAST(raw AS TEXT) LIKE ?1 ORDER BY num LIMIT 2000";
-const CARD: &str = "SELECT meaning, gist, agent FROM decision_line WHERE num = ?1";
-const SENSES: &str =
-    "SELECT num, meaning, gist FROM decision_line WHERE num > ?1 ORDER BY num LIMIT ?2";
+const CARD: &str = "SELECT text_vector, summary_vector, agent FROM decision_line WHERE num = ?1";
+const SENSES: &str = "SELECT num, text_vector, summary_vector FROM decision_line WHERE num > ?1 ORDER BY num LIMIT ?2";
 
 /// Every status there is.
 pub(super) const EVERY_STATUS: [DecisionStatus; 4] = [
@@ -354,13 +353,13 @@ const SEARCH: SearchStatements = SearchStatements {
     scored_any: "SELECT rowid, -bm25(decision_text, 2.0, 1.0, 0.5, 0.5) FROM decision_text WHERE decision_text MATCH :match",
     by_vector_keys: [
         concat!(
-            "SELECT r.num FROM json_each(:names) n CROSS JOIN decision_line l ON l.meaning = n.value
+            "SELECT r.num FROM json_each(:names) n CROSS JOIN decision_line l ON l.text_vector = n.value
             CROSS JOIN decision r ON r.num = l.num WHERE",
             filter_sql!()
         ),
         concat!(
-            "SELECT r.num FROM json_each(:names) n CROSS JOIN decision_line l INDEXED BY decision_gist ON l.gist = n.value
-            CROSS JOIN decision r ON r.num = l.num WHERE l.gist IS NOT NULL AND",
+            "SELECT r.num FROM json_each(:names) n CROSS JOIN decision_line l INDEXED BY decision_summary_vector ON l.summary_vector = n.value
+            CROSS JOIN decision r ON r.num = l.num WHERE l.summary_vector IS NOT NULL AND",
             filter_sql!()
         ),
     ],

@@ -280,7 +280,7 @@ pub(super) fn agent_key(agent: &str) -> String {
     clip(agent, limits::NAME_BYTES).to_lowercase()
 }
 
-/// Reads a record header: `meaning, gist, agent` of one row, if it exists.
+/// Reads a record header: `text_vector, summary_vector, agent` of one row, if it exists.
 pub(super) fn header(
     conn: &Connection,
     sql: &str,

@@ -22,8 +22,9 @@ pub struct Entries<'v> {
 
 const GET: &str = "SELECT l.raw, l.sum FROM entry e JOIN line l ON l.pos = e.pos WHERE e.id = ?1 AND e.shadowed = 0";
 const AT_POS: &str = "SELECT raw, sum FROM line WHERE pos = ?1";
-const CARD: &str = "SELECT meaning, gist, agent FROM line WHERE pos = ?1";
-const SENSES: &str = "SELECT pos, meaning, gist FROM line WHERE pos > ?1 ORDER BY pos LIMIT ?2";
+const CARD: &str = "SELECT text_vector, summary_vector, agent FROM line WHERE pos = ?1";
+const SENSES: &str =
+    "SELECT pos, text_vector, summary_vector FROM line WHERE pos > ?1 ORDER BY pos LIMIT ?2";
 const IS_OPEN: &str = "SELECT open FROM entry WHERE id = ?1 AND shadowed = 0";
 const CLOSERS: &str =
     "SELECT pos FROM relates WHERE target = ?1 AND closes = 1 ORDER BY at DESC, pos DESC LIMIT ?2";

@@ -109,9 +109,9 @@ const COUNT_SCOPE: &str = concat!(
     filter_sql!()
 );
 const SCOPE_COUNT: &str =
-    "SELECT coalesce(sum(n), 0) FROM census WHERE scope_key BETWEEN :from AND :to";
+    "SELECT coalesce(sum(n), 0) FROM scope_count WHERE scope_key BETWEEN :from AND :to";
 const SCOPE_COUNT_FILTERED: &str = "
-SELECT coalesce(sum(CASE WHEN :open THEN open ELSE n END), 0) FROM census
+SELECT coalesce(sum(CASE WHEN :open THEN open ELSE n END), 0) FROM scope_count
 WHERE scope_key BETWEEN :from AND :to AND (:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)))";
 
 const SEARCH: SearchStatements = SearchStatements {
@@ -129,12 +129,12 @@ const SEARCH: SearchStatements = SearchStatements {
     scored_any: "SELECT rowid, -bm25(entry_text, 2.0, 1.0, 0.5, 0.5, 0.0) FROM entry_text WHERE entry_text MATCH :match",
     by_vector_keys: [
         concat!(
-            "SELECT r.pos FROM json_each(:names) n CROSS JOIN line l ON l.meaning = n.value CROSS JOIN entry r ON r.pos = l.pos WHERE",
+            "SELECT r.pos FROM json_each(:names) n CROSS JOIN line l ON l.text_vector = n.value CROSS JOIN entry r ON r.pos = l.pos WHERE",
             full_filter!()
         ),
         concat!(
-            "SELECT r.pos FROM json_each(:names) n CROSS JOIN line l INDEXED BY line_gist ON l.gist = n.value
-            CROSS JOIN entry r ON r.pos = l.pos WHERE l.gist IS NOT NULL AND",
+            "SELECT r.pos FROM json_each(:names) n CROSS JOIN line l INDEXED BY line_summary_vector ON l.summary_vector = n.value
+            CROSS JOIN entry r ON r.pos = l.pos WHERE l.summary_vector IS NOT NULL AND",
             full_filter!()
         ),
     ],

@@ -89,7 +89,7 @@ impl<'a> View<'a> {
     }
 
     /// Lines and files that could not be read: the first of them, if they are
-    /// very many; the tally has the number.
+    /// very many; the counter has the number.
     pub fn unreadable(&self) -> Result<Vec<Unreadable>, StoreError> {
         let mut statement = self.snapshot.prepare_cached(UNREADABLE)?;
         let rows = statement.query_map([row_limit(limits::PAGE)], |row| {
@@ -277,14 +277,14 @@ const COUNTS: usize = CountKind::Unreadable as usize + 1;
 #[derive(Debug, Default)]
 pub(super) struct CountDeltas {
     counts: [i64; COUNTS],
-    census: HashMap<(String, String), (i64, i64)>,
+    scope_count: HashMap<(String, String), (i64, i64)>,
 }
 
-const ADD: &str = "INSERT INTO tally(count, n) VALUES(?1, ?2) ON CONFLICT(count) DO UPDATE SET n = n + excluded.n";
+const ADD: &str = "INSERT INTO counter(count, n) VALUES(?1, ?2) ON CONFLICT(count) DO UPDATE SET n = n + excluded.n";
 const ADD_CENSUS: &str = "
-INSERT INTO census(scope_key, kind, n, open) VALUES(?1, ?2, ?3, ?4)
+INSERT INTO scope_count(scope_key, kind, n, open) VALUES(?1, ?2, ?3, ?4)
 ON CONFLICT(scope_key, kind) DO UPDATE SET n = n + excluded.n, open = open + excluded.open";
-const DROP_EMPTY: &str = "DELETE FROM census WHERE scope_key = ?1 AND kind = ?2 AND n = 0";
+const DROP_EMPTY: &str = "DELETE FROM scope_count WHERE scope_key = ?1 AND kind = ?2 AND n = 0";
 
 impl CountDeltas {
     /// Counts.
@@ -298,7 +298,7 @@ impl CountDeltas {
         if let Some(count) = CountKind::open(kind) {
             self.add(count, open);
         }
-        let slot = self.census.entry((scope_key.to_owned(), kind.to_owned())).or_default();
+        let slot = self.scope_count.entry((scope_key.to_owned(), kind.to_owned())).or_default();
         *slot = (slot.0 + n, slot.1 + open);
     }
 
@@ -312,7 +312,7 @@ impl CountDeltas {
         }
         let mut add = conn.prepare_cached(ADD_CENSUS)?;
         let mut drop_empty = conn.prepare_cached(DROP_EMPTY)?;
-        for ((scope_key, kind), (n, open)) in self.census.drain() {
+        for ((scope_key, kind), (n, open)) in self.scope_count.drain() {
             if (n, open) != (0, 0) {
                 add.execute(params![scope_key, kind, n, open])?;
                 if n < 0 {
@@ -324,7 +324,7 @@ impl CountDeltas {
     }
 }
 
-const READ: &str = "SELECT count, n FROM tally";
+const READ: &str = "SELECT count, n FROM counter";
 const AHEAD: &str = "SELECT count(*) FROM entry WHERE shadowed = 0 AND at > ?1";
 const LAST_ENTRY: &str = "SELECT max(at) FROM entry WHERE shadowed = 0 AND at <= ?1";
 const LAST_DECISION: &str = "SELECT max(touched) FROM decision WHERE status = ?1 AND touched <= ?2";

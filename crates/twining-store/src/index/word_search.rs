@@ -79,7 +79,7 @@ pub(super) struct SearchStatements {
     pub by_vector_keys: [&'static str; 2],
     /// The number of the last row.
     pub last: &'static str,
-    /// How many rows there are, in the tally.
+    /// How many rows there are, in the counter.
     pub counts: &'static [CountKind],
     /// Where words are looked for: what comes before a term.
     pub columns: &'static str,

@@ -506,6 +506,7 @@ impl ArrayUndo {
 mod tests {
     use proptest::prelude::*;
     use serde_json::{Value, json};
+    use twining_testcases::each;
 
     use super::*;
     use crate::log::lock::LockState;
@@ -630,11 +631,11 @@ mod tests {
         let fixture = ArrayFixture::of(2_000);
         let (last_state, whole) = (fixture.state.arrays[0].expect("was left"), fixture.bytes());
         let handle = fixture.layout.graph.create_random_access("entities.json").expect("opens");
-        for torn in [&b",{\"id\":\"f1\",\"te"[..], b",{", b",\0\0\0\0\0\0"] {
+        each([&b",{\"id\":\"f1\",\"te"[..], b",{", b",\0\0\0\0\0\0"], |torn| {
             handle.write_at(torn, whole.len() as u64 - 2).expect("writes");
             repair_torn_array(&fixture.layout, Array::Entities, &last_state).expect("mends");
             assert!(fixture.bytes() == whole, "{torn:?}");
-        }
+        });
         fixture.assert_right();
     }
 

@@ -1,6 +1,7 @@
 //! Two branches, one file: nothing lost, and no matter who merges.
 
 use std::collections::{BTreeMap, BTreeSet};
+use twining_testcases::each;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -46,12 +47,12 @@ fn lines_of_both_sides_follow_each_other_by_time() {
 fn an_array_that_was_cut_off_takes_nothing_away() {
     let base = "[\n{\"id\":\"a\"}\n,{\"id\":\"b\"}\n]\n";
     let ours = "[\n{\"id\":\"a\"}\n,{\"id\":\"b\"}\n,{\"id\":\"c\"}\n]\n";
-    for cut in ["[", "<<<<<<< x\n", "[\n{\"id\":\"a\"}\n", "{}", "{\"id\":\"a\"}\n]"] {
+    each(["[", "<<<<<<< x\n", "[\n{\"id\":\"a\"}\n", "{}", "{\"id\":\"a\"}\n]"], |cut| {
         for (ours, theirs) in [(ours, cut), (cut, ours)] {
             let refused = merge_array(&versions(base, ours, theirs)).expect_err("is damaged");
             assert!(matches!(refused, FileMergeError::Unreadable { .. }), "{cut}: {refused}");
         }
-    }
+    });
 }
 
 #[test]
@@ -103,12 +104,12 @@ fn whoever_wrote_last_is_the_writer_and_no_mixture_of_two() {
         )
     };
     let without = r#"[{"id":"e","name":"auth","updated_at":"2026-01-01T00:00:00Z"}]"#;
-    for base in ["[]", without] {
+    each(["[]", without], |base| {
         let merged = array(base, &side("ada", 3, "mcp", "s1"), &side("bob", 2, "cli", "s2"));
         let whole = json!({"session": "s1", "via": "mcp", "trust": "agent"});
         assert_eq!((&merged[0]["agent_id"], &merged[0]["origin"]), (&json!("ada"), &whole));
         assert_eq!(merged[0].get("merge_clashes"), None, "who wrote is no matter of opinion");
-    }
+    });
     assert_eq!(
         array("[]", without, &side("bob", 2, "cli", "s2"))[0]["agent_id"],
         "bob",
@@ -243,9 +244,12 @@ fn joined(text: &str) -> Option<String> {
 fn a_conflict_that_git_wrote_comes_apart_again() {
     let whole = "{\n<<<<<<< HEAD\na\n||||||| base\nold\n=======\nb\n>>>>>>> feature\nz\n";
     assert_eq!(joined(whole).as_deref(), Some("{\na\nb\nz\n{ with an ancestor"));
-    for torn in ["<<<<<<< HEAD\n", "=======\n", "{\n<<<<<<< a\n=======\n", "", "{\n>>>>>>> a\n"] {
-        assert_eq!(joined(torn), None, "{torn}");
-    }
+    each(
+        ["<<<<<<< HEAD\n", "=======\n", "{\n<<<<<<< a\n=======\n", "", "{\n>>>>>>> a\n"],
+        |torn| {
+            assert_eq!(joined(torn), None, "{torn}");
+        },
+    );
     assert_eq!(joined("{\n=======\n").as_deref(), Some("{\n=======\n"), "a line of its own");
 }
 
@@ -260,15 +264,18 @@ fn conflicts_of_several_merges_are_not_guessed_at() {
 
 #[test]
 fn a_file_full_of_markers_is_given_up_in_time() {
-    for text in [
-        "<<<<<<< a\n",
-        "<<<<<<< a\n=======\n",
-        "<<<<<<< a\n=======\n>>>>>>> b\n=======\n",
-        ">>>>>>> a\n",
-    ] {
-        assert_eq!(joined(&format!("{{\n{}", text.repeat(20_000))), None);
-        assert_eq!(joined(&format!("{{\n{}", text.repeat(150))), None);
-    }
+    each(
+        [
+            "<<<<<<< a\n",
+            "<<<<<<< a\n=======\n",
+            "<<<<<<< a\n=======\n>>>>>>> b\n=======\n",
+            ">>>>>>> a\n",
+        ],
+        |text| {
+            assert_eq!(joined(&format!("{{\n{}", text.repeat(20_000))), None);
+            assert_eq!(joined(&format!("{{\n{}", text.repeat(150))), None);
+        },
+    );
     let deep = format!("{{\n{}x\n{}", "<<<<<<< a\n".repeat(40), "=======\n>>>>>>> b\n".repeat(40));
     assert_eq!(joined(&deep), None);
 }

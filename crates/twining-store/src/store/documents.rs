@@ -392,22 +392,29 @@ pub(crate) fn split_dot_path(path: &str) -> Result<(Vec<&str>, &str), StoreError
 #[cfg(test)]
 mod tests {
     use crate::store::documents::*;
+    use twining_testcases::each;
 
     #[test]
     fn a_path_stays_in_the_project_and_names_a_dot_file() {
-        for hostile in [
-            "../x.dot",
-            "/etc/x.dot",
-            "a//x.dot",
-            "a/../../x.dot",
-            ".git/x.dot",
-            "a/.GIT/x.dot",
-            "src/main.rs",
-            "",
-            "a\\..\\x.dot",
-        ] {
-            assert!(matches!(split_dot_path(hostile), Err(StoreError::Unsafe { .. })), "{hostile}");
-        }
+        each(
+            [
+                "../x.dot",
+                "/etc/x.dot",
+                "a//x.dot",
+                "a/../../x.dot",
+                ".git/x.dot",
+                "a/.GIT/x.dot",
+                "src/main.rs",
+                "",
+                "a\\..\\x.dot",
+            ],
+            |hostile| {
+                assert!(
+                    matches!(split_dot_path(hostile), Err(StoreError::Unsafe { .. })),
+                    "{hostile}"
+                );
+            },
+        );
         assert_eq!(split_dot_path("docs/known.gv").expect("is fine"), (vec!["docs"], "known.gv"));
     }
 }

@@ -342,6 +342,7 @@ fn read_json(source: &PathBuf) -> Result<Map<String, Value>, CommandError> {
 #[cfg(test)]
 mod tests {
     use crate::cli::run::*;
+    use twining_testcases::each;
 
     #[test]
     fn the_commands_are_put_together_without_contradiction() {
@@ -350,18 +351,18 @@ mod tests {
 
     #[test]
     fn nothing_is_required_of_the_parser() {
-        for verb in &VERBS {
+        each(&VERBS, |verb| {
             let words: Vec<String> = ["twining".to_owned()]
                 .into_iter()
                 .chain(verb.command_name().split(' ').map(str::to_owned))
                 .collect();
             assert!(command().try_get_matches_from(&words).is_ok(), "{}", verb.name);
-        }
+        });
     }
 
     #[test]
     fn one_verb_alone_reads_its_words_as_all_of_them_would() {
-        for verb in &VERBS {
+        each(&VERBS, |verb| {
             let name = verb.command_name();
             for flags in [&["--help"][..], &["--unheard-of"], &["--json", "--agent"]] {
                 let words: Vec<OsString> = ["twining"]
@@ -375,7 +376,7 @@ mod tests {
                 };
                 assert_eq!(parse(command_for(&words)).err(), parse(command()).err(), "{words:?}");
             }
-        }
+        });
         let with_flags_first: Vec<OsString> =
             ["twining", "--project", "role", "recent"].map(OsString::from).to_vec();
         let matches =

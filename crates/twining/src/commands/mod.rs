@@ -95,24 +95,25 @@ pub(crate) static VERBS: [VerbEntry; 55] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     #[test]
     fn every_name_is_a_tool_name_and_stands_once() {
-        for (i, verb) in VERBS.iter().enumerate() {
+        each(VERBS.iter().enumerate(), |(i, verb)| {
             assert!(verb.name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{}", verb.name);
             assert!(
                 VERBS[..i].iter().all(|other| other.name != verb.name),
                 "{} stands twice",
                 verb.name
             );
-        }
+        });
     }
 
     #[test]
     fn every_example_calls_its_own_verb() {
-        for verb in &VERBS {
+        each(&VERBS, |verb| {
             let start = format!("twining {}", verb.command_name());
             assert!(verb.example.starts_with(&start), "{}", verb.example);
-        }
+        });
     }
 }

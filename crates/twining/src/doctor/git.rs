@@ -233,11 +233,12 @@ fn write(file: &Path, text: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     #[test]
     fn every_driver_has_its_trial() {
-        for driver in DRIVERS {
+        each(DRIVERS, |driver| {
             assert!(TRIALS.iter().any(|trial| trial.kind == driver.kind), "{}", driver.kind);
-        }
+        });
     }
 }

@@ -246,12 +246,13 @@ fn minutes(given: &str) -> Result<i64, CommandError> {
 #[cfg(test)]
 mod tests {
     use crate::guard_command::admin::*;
+    use twining_testcases::each;
 
     #[test]
     fn a_bypass_lasts_a_day_at_most() {
-        for (given, wanted) in [("10m", 10), ("2h", 120), ("90", 90), ("24h", 1440)] {
+        each([("10m", 10), ("2h", 120), ("90", 90), ("24h", 1440)], |(given, wanted)| {
             assert_eq!(minutes(given).expect("is read"), wanted);
-        }
+        });
         for given in ["", "0m", "25h", "-5m", "ever", "9999999999999999999h", "10s"] {
             assert!(minutes(given).is_err(), "{given}");
         }

@@ -148,6 +148,7 @@ pub(super) fn says_nothing_to_do(message: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use twining_guard::action;
+    use twining_testcases::each;
 
     use super::*;
 
@@ -160,19 +161,25 @@ mod tests {
     #[test]
     fn a_coder_that_only_looked_returns_empty_and_one_that_pushed_does_not() {
         let shell = |line: &str| call("Bash", &serde_json::json!({ "command": line }));
-        for (event, is_empty) in [
-            (shell("git log --oneline | head -5; rg foo src"), true),
-            (call("Read", &serde_json::json!({"file_path": "a"})), true),
-            (shell("git push"), false),
-            (shell("python manage.py migrate"), false),
-            (shell("cd ../other && sed -i s/a/b/ x"), false),
-            (call("Write", &serde_json::json!({"file_path": ".env.local", "content": "x"})), false),
-        ] {
-            let mut notes = SessionState::default();
-            notes.subagent_started(&event);
-            notes.tool_ran(&event, Time::from_ms(1));
-            assert_eq!(notes.returns_empty(&event), is_empty, "{event:?}");
-        }
+        each(
+            [
+                (shell("git log --oneline | head -5; rg foo src"), true),
+                (call("Read", &serde_json::json!({"file_path": "a"})), true),
+                (shell("git push"), false),
+                (shell("python manage.py migrate"), false),
+                (shell("cd ../other && sed -i s/a/b/ x"), false),
+                (
+                    call("Write", &serde_json::json!({"file_path": ".env.local", "content": "x"})),
+                    false,
+                ),
+            ],
+            |(event, is_empty)| {
+                let mut notes = SessionState::default();
+                notes.subagent_started(&event);
+                notes.tool_ran(&event, Time::from_ms(1));
+                assert_eq!(notes.returns_empty(&event), is_empty, "{event:?}");
+            },
+        );
     }
 
     #[test]

@@ -282,6 +282,7 @@ pub(super) fn matches_tool(matcher: &str, tool: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::hook_trial::host_hooks::*;
+    use twining_testcases::each;
 
     #[test]
     fn only_what_is_plainly_ours_is_run() {
@@ -298,16 +299,19 @@ mod tests {
                 .map(|words| words[0].clone()),
             Some("/opt/my tools/twining".into())
         );
-        for hostile in [
-            "twining hook x; rm -rf .",
-            "rm twining hook",
-            "twining $(id)",
-            "sh -c 'twining hook'",
-            "twining hook `id`",
-            "twining uninstall",
-        ] {
-            assert!(words(hostile).expect("speaks of us").is_err(), "{hostile}");
-        }
+        each(
+            [
+                "twining hook x; rm -rf .",
+                "rm twining hook",
+                "twining $(id)",
+                "sh -c 'twining hook'",
+                "twining hook `id`",
+                "twining uninstall",
+            ],
+            |hostile| {
+                assert!(words(hostile).expect("speaks of us").is_err(), "{hostile}");
+            },
+        );
         assert_eq!(words("prettier --write"), None);
     }
 
@@ -323,7 +327,7 @@ mod tests {
             assert_eq!(found.len(), 1, "{host}: it is seen either way");
             found[0].words.is_ok()
         };
-        for host in ["claude", "codex", "gemini"] {
+        each(["claude", "codex", "gemini"], |host| {
             assert!(fires(host, group(serde_json::json!([handler]))), "{host}");
             assert!(!fires(host, serde_json::json!([handler])), "{host}: no group");
             assert!(!fires(host, group(handler.clone())), "{host}: no list in the group");
@@ -337,7 +341,7 @@ mod tests {
                 "{host}: a list as matcher"
             );
             assert!(!fires(host, group(serde_json::json!([bash]))), "{host}: another host's field");
-        }
+        });
         assert!(
             fires("cursor", serde_json::json!([bare]))
                 && !fires("cursor", group(serde_json::json!([bare])))
@@ -367,14 +371,17 @@ mod tests {
 
     #[test]
     fn a_matcher_is_read_as_hosts_read_it() {
-        for (matcher, tool) in [
-            ("", "Bash"),
-            ("*", "Bash"),
-            ("Write|Edit|Bash", "Edit"),
-            ("mcp__.*|Bash", "mcp__x__y"),
-        ] {
-            assert!(matches_tool(matcher, tool), "{matcher} {tool}");
-        }
+        each(
+            [
+                ("", "Bash"),
+                ("*", "Bash"),
+                ("Write|Edit|Bash", "Edit"),
+                ("mcp__.*|Bash", "mcp__x__y"),
+            ],
+            |(matcher, tool)| {
+                assert!(matches_tool(matcher, tool), "{matcher} {tool}");
+            },
+        );
         for (matcher, tool) in [("Write|Edit", "Bash"), ("mcp__twining", "mcp__twining__post")] {
             assert!(!matches_tool(matcher, tool), "{matcher} {tool}");
         }

@@ -448,6 +448,7 @@ fn take_block(plan: &mut InstallPlan, file: &Path, within: &Path) -> Result<(), 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     #[test]
     fn a_pattern_with_a_space_is_still_one_pattern() {
@@ -476,9 +477,11 @@ mod tests {
 
     #[test]
     fn a_value_comes_back_from_gits_settings_as_it_was() {
-        for value in ["twining x", "'/a b/twining' x", "'/a\"b\\c;#/twining' x", "'/o'\\''brien/x'"]
-        {
-            assert_eq!(from_config(&for_config(value)), value);
-        }
+        each(
+            ["twining x", "'/a b/twining' x", "'/a\"b\\c;#/twining' x", "'/o'\\''brien/x'"],
+            |value| {
+                assert_eq!(from_config(&for_config(value)), value);
+            },
+        );
     }
 }

@@ -244,14 +244,16 @@ fn beside(hook: &Path, ending: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     #[test]
     fn what_a_shell_reads_is_told_from_what_it_does_not() {
-        for shell in
-            ["#!/bin/sh\n", "#!/usr/bin/env bash\nset -e\n", "#! /bin/dash -e\n", "make lint\n"]
-        {
-            assert!(is_shell(shell), "{shell}");
-        }
+        each(
+            ["#!/bin/sh\n", "#!/usr/bin/env bash\nset -e\n", "#! /bin/dash -e\n", "make lint\n"],
+            |shell| {
+                assert!(is_shell(shell), "{shell}");
+            },
+        );
         for other in ["#!/usr/bin/env python3\n", "#!/usr/bin/node\n", "\u{7f}ELF"] {
             assert!(!is_shell(other), "{other}");
         }

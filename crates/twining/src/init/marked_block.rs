@@ -194,24 +194,28 @@ fn find(text: &str, marks: MarkerStyle) -> Result<Option<(usize, usize)>, Unmatc
 #[cfg(test)]
 mod tests {
     use crate::init::marked_block::*;
+    use twining_testcases::each;
 
     #[test]
     fn what_was_put_is_taken_out_again_to_the_byte() {
-        for (marks, spot, text) in [
-            (MarkerStyle::Markdown, BlockPosition::Last, "# Rules\n\nBe kind.\n"),
-            (MarkerStyle::Markdown, BlockPosition::Last, "# Rules\r\n\r\nBe kind.\r\n"),
-            (MarkerStyle::Hash, BlockPosition::Second, "#!/bin/sh\nset -e\nmake test\n"),
-            (MarkerStyle::Hash, BlockPosition::Last, "[core]\n\tbare = false\n"),
-        ] {
-            let with = put(text, marks, spot, "one\ntwo").expect("is whole");
-            assert_ne!(with, text);
-            assert_eq!(
-                put(&with, marks, spot, "one\ntwo").expect("is whole"),
-                with,
-                "twice is once"
-            );
-            assert_eq!(take(&with, marks).expect("is whole").as_deref(), Some(text));
-        }
+        each(
+            [
+                (MarkerStyle::Markdown, BlockPosition::Last, "# Rules\n\nBe kind.\n"),
+                (MarkerStyle::Markdown, BlockPosition::Last, "# Rules\r\n\r\nBe kind.\r\n"),
+                (MarkerStyle::Hash, BlockPosition::Second, "#!/bin/sh\nset -e\nmake test\n"),
+                (MarkerStyle::Hash, BlockPosition::Last, "[core]\n\tbare = false\n"),
+            ],
+            |(marks, spot, text)| {
+                let with = put(text, marks, spot, "one\ntwo").expect("is whole");
+                assert_ne!(with, text);
+                assert_eq!(
+                    put(&with, marks, spot, "one\ntwo").expect("is whole"),
+                    with,
+                    "twice is once"
+                );
+                assert_eq!(take(&with, marks).expect("is whole").as_deref(), Some(text));
+            },
+        );
     }
 
     #[test]
@@ -225,10 +229,10 @@ mod tests {
                 .expect("is whole")
                 .expect("something is left")
         };
-        for more in ["", "More.\n", "\nMore.\n", "\n\n"] {
+        each(["", "More.\n", "\nMore.\n", "\n\n"], |more| {
             assert_eq!(taken(&format!("{with}{more}")), format!("{own}{more}"));
             assert_eq!(taken(&format!("Before.\n{with}{more}")), format!("Before.\n{own}{more}"));
-        }
+        });
         let (_, block) = with.split_at(own.len() + 1);
         assert_eq!(
             taken(&format!("{own}{block}More.\n")),

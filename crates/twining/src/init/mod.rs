@@ -1,6 +1,6 @@
 //! `init` and `uninstall`: how a project comes to use Twining, and how it stops.
 //!
-//! What would be written is worked out on a [`Sheet`] first; it is shown with
+//! What would be written is worked out on a [`InstallPlan`] first; it is shown with
 //! `--dry-run`, or carried out whole. A receipt remembers what each file was, so
 //! that `uninstall` restores it.
 

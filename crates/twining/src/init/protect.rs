@@ -148,6 +148,7 @@ pub(super) fn owners(given: &str) -> Result<String, CommandError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     #[test]
     fn an_owner_is_a_team_a_person_or_an_address() {
@@ -155,8 +156,8 @@ mod tests {
             owners(" @org/team  ada@example.com ").ok().as_deref(),
             Some("@org/team ada@example.com")
         );
-        for invalid in ["", "@", "team", "@a # b"] {
+        each(["", "@", "team", "@a # b"], |invalid| {
             assert!(owners(invalid).is_err(), "{invalid}");
-        }
+        });
     }
 }

@@ -165,11 +165,12 @@ fn splice(from: &str, to: &str) -> UndoEdit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     #[test]
     fn what_was_comes_back_unless_someone_wrote_since() {
         let texts = ["", "a", "aä", "äa", "one\ntwo\n", "one\n", "xonex", "日本", "日x本"];
-        for before in texts {
+        each(texts, |before| {
             for after in texts {
                 let edit = FileEdit {
                     path: "f".into(),
@@ -193,6 +194,6 @@ mod tests {
                 receipt.keep(&edit, None);
                 assert_eq!(receipt.original(Path::new("f"), after), OriginalContent::Absent);
             }
-        }
+        });
     }
 }

@@ -171,17 +171,18 @@ pub(super) fn tell(options: &InstallOptions, outcome: &InstallOutcome) -> ExitSt
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     #[test]
     fn enter_never_removes_what_was_recorded() {
         assert_eq!(EnterMeaning::Declines.reply("\n"), ConfirmReply::No);
         assert!(EnterMeaning::Declines.choices().contains("y/N"));
         assert_eq!(EnterMeaning::Agrees.reply("\n"), ConfirmReply::Yes);
-        for silence in [EnterMeaning::Agrees, EnterMeaning::Declines] {
+        each([EnterMeaning::Agrees, EnterMeaning::Declines], |silence| {
             assert_eq!(silence.reply(""), ConfirmReply::No, "a terminal that closed says nothing");
             assert_eq!(silence.reply("Yes\n"), ConfirmReply::Yes);
             assert_eq!(silence.reply("d\n"), ConfirmReply::Diff);
             assert_eq!(silence.reply("what?\n"), ConfirmReply::No);
-        }
+        });
     }
 }

@@ -155,6 +155,7 @@ fn parsed<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, ErrorData> 
 #[cfg(test)]
 mod tests {
     use crate::mcp::elicitation::*;
+    use twining_testcases::each;
 
     fn name(answer: &PersonAnswer) -> &'static str {
         match answer {
@@ -171,16 +172,19 @@ mod tests {
         assert_eq!(answer_name(json!({"action": "accept", "content": {"confirm_7": true}})), "yes");
         assert_eq!(answer_name(json!({"action": "accept", "content": {"confirm_7": false}})), "no");
         assert_eq!(answer_name(json!({"action": "decline"})), "no");
-        for invalid in [
-            json!({"action": "cancel"}),
-            json!({"action": "accept"}),
-            json!({"action": "accept", "content": {"confirm": true}}),
-            json!({"action": "accept", "content": {"confirm_8": true}}),
-            json!({"action": "accept", "content": {"confirm_7": "true"}}),
-            json!(5),
-        ] {
-            assert_eq!(answer_name(invalid.clone()), "missing", "{invalid}");
-        }
+        each(
+            [
+                json!({"action": "cancel"}),
+                json!({"action": "accept"}),
+                json!({"action": "accept", "content": {"confirm": true}}),
+                json!({"action": "accept", "content": {"confirm_8": true}}),
+                json!({"action": "accept", "content": {"confirm_7": "true"}}),
+                json!(5),
+            ],
+            |invalid| {
+                assert_eq!(answer_name(invalid.clone()), "missing", "{invalid}");
+            },
+        );
         assert_eq!(
             name(&read(&json!({"action": "accept", "content": {"confirm_7": true}}), None)),
             "missing"

@@ -104,18 +104,22 @@ impl RequestScanner {
 #[cfg(test)]
 mod tests {
     use crate::mcp::request_scanner::*;
+    use twining_testcases::each;
 
     #[test]
     fn the_id_is_found_wherever_it_stands() {
-        for line in [
-            r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"id":9}}"#,
-            r#"{"params":{"a":[{"id":1,"method":"x"}]},"method" : "tools/call", "id" : 7 }"#,
-            r#"{"method":"tools/call","params":{"t":"}],\"id\":3,"},"id":7}"#,
-        ] {
-            let salvage = RequestScanner::of(line.as_bytes());
-            assert_eq!(salvage.id(), Some(RequestId::Number(7)), "{line}");
-            assert!(salvage.calls_a_tool());
-        }
+        each(
+            [
+                r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"id":9}}"#,
+                r#"{"params":{"a":[{"id":1,"method":"x"}]},"method" : "tools/call", "id" : 7 }"#,
+                r#"{"method":"tools/call","params":{"t":"}],\"id\":3,"},"id":7}"#,
+            ],
+            |line| {
+                let salvage = RequestScanner::of(line.as_bytes());
+                assert_eq!(salvage.id(), Some(RequestId::Number(7)), "{line}");
+                assert!(salvage.calls_a_tool());
+            },
+        );
     }
 
     #[test]

@@ -187,6 +187,7 @@ pub(super) fn failed(problem: &CommandError) -> CallToolResult {
 #[cfg(test)]
 mod tests {
     use rmcp::model::{ListToolsResult, NumberOrString};
+    use twining_testcases::each;
 
     use crate::mcp::tool_list::*;
 
@@ -219,16 +220,19 @@ mod tests {
 
     #[test]
     fn a_client_reads_every_tool_as_it_is_described() {
-        for selection in [
-            ToolSelection::Full,
-            ToolSelection::Lite,
-            ToolSelection::Groups(vec![VerbGroup::Graph, VerbGroup::Blackboard]),
-        ] {
-            assert_eq!(
-                serde_json::to_value(listed(&selection)).ok(),
-                serde_json::to_value(selection.described()).ok()
-            );
-        }
+        each(
+            [
+                ToolSelection::Full,
+                ToolSelection::Lite,
+                ToolSelection::Groups(vec![VerbGroup::Graph, VerbGroup::Blackboard]),
+            ],
+            |selection| {
+                assert_eq!(
+                    serde_json::to_value(listed(&selection)).ok(),
+                    serde_json::to_value(selection.described()).ok()
+                );
+            },
+        );
     }
 
     #[test]
@@ -267,7 +271,7 @@ mod tests {
 
     #[test]
     fn schemas_are_portable() {
-        for tool in listed(&ToolSelection::Full) {
+        each(listed(&ToolSelection::Full), |tool| {
             let input = Value::Object((*tool.input_schema).clone()).to_string();
             let output = Value::Object(
                 tool.output_schema.map(|schema| (*schema).clone()).unwrap_or_default(),
@@ -286,7 +290,7 @@ mod tests {
             }
             assert!(input.starts_with(r#"{"type":"object""#), "{input}");
             assert!(output.starts_with(r#"{"type":"object""#), "{output}");
-        }
+        });
     }
 
     #[test]
@@ -316,9 +320,9 @@ mod tests {
             "acknowledge",
             "claim",
         ];
-        for verb in &VERBS {
+        each(&VERBS, |verb| {
             assert_eq!(verb.effect == Effect::Reads, !writes.contains(&verb.name), "{}", verb.name);
-        }
+        });
     }
 
     #[test]

@@ -95,16 +95,17 @@ pub(crate) fn weight(value: &Value) -> usize {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use twining_testcases::each;
 
     use crate::render::json_output::*;
 
     #[test]
     fn what_would_act_on_a_terminal_is_printed_as_an_escape_and_reads_back_the_same() {
         let hostile = json!({"summary": "a\u{1b}]52;c;aGk=\u{7}\u{9b}31m\u{202e}\u{7f}\u{e0041}\nend \u{e9}"});
-        for printed in [compact(&hostile), pretty(&hostile)] {
+        each([compact(&hostile), pretty(&hostile)], |printed| {
             assert!(!printed.trim_end().chars().any(text::is_unsafe_to_show), "{printed}");
             assert_eq!(serde_json::from_str::<Value>(&printed).expect("is JSON"), hostile);
-        }
+        });
     }
 
     #[test]

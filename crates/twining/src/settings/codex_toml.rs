@@ -169,6 +169,7 @@ fn words(list: Option<&Item>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use twining_testcases::each;
 
     fn args() -> Vec<String> {
         ["mcp", "--tools", "lite"].map(str::to_owned).to_vec()
@@ -176,61 +177,68 @@ mod tests {
 
     #[test]
     fn others_tables_and_comments_survive_our_coming_and_going() {
-        for text in [
-            "",
-            "model = \"x\" # mine\n",
-            "# top\n[mcp_servers.other]\ncommand = \"o\" # keep\n\n[tui]\ntheme = \"dark\"\n",
-            "mcp_servers = { other = { command = \"o\" } }\n",
-        ] {
-            let with = put(text, &args()).expect("fits");
-            assert_eq!(put(&with, &args()).expect("fits"), with, "twice is once");
-            assert_eq!(entry(&with), Some(("twining".to_owned(), args())), "{with}");
-            for kept in ["# mine", "# top", "# keep", "\"dark\""] {
-                assert_eq!(with.contains(kept), text.contains(kept), "{kept} in {with}");
-            }
-            let without = take(&with).expect("parses").unwrap_or_default();
-            assert_eq!(without, text);
-        }
+        each(
+            [
+                "",
+                "model = \"x\" # mine\n",
+                "# top\n[mcp_servers.other]\ncommand = \"o\" # keep\n\n[tui]\ntheme = \"dark\"\n",
+                "mcp_servers = { other = { command = \"o\" } }\n",
+            ],
+            |text| {
+                let with = put(text, &args()).expect("fits");
+                assert_eq!(put(&with, &args()).expect("fits"), with, "twice is once");
+                assert_eq!(entry(&with), Some(("twining".to_owned(), args())), "{with}");
+                for kept in ["# mine", "# top", "# keep", "\"dark\""] {
+                    assert_eq!(with.contains(kept), text.contains(kept), "{kept} in {with}");
+                }
+                let without = take(&with).expect("parses").unwrap_or_default();
+                assert_eq!(without, text);
+            },
+        );
     }
 
     #[test]
     fn a_read_only_folder_comes_changes_and_goes() {
-        for text in
-            ["", "model = \"x\" # mine\n", "# top\n[mcp_servers.other]\ncommand = \"o\" # keep\n"]
-        {
-            let with = put_read_only(text, ".twining/local").expect("fits");
-            assert_eq!(
-                put_read_only(&with, ".twining/local").expect("fits"),
-                with,
-                "twice is once"
-            );
-            let settings = as_json(&with).expect("parses");
-            assert_eq!(settings["default_permissions"], "twining");
-            let profile = serde_json::json!({"extends": ":workspace", "filesystem": {":workspace_roots": {".twining/local": "read"}}});
-            assert_eq!(settings["permissions"], serde_json::json!({ "twining": profile }));
-            let strict = put_read_only(&with, ".twining").expect("fits");
-            assert!(
-                strict.contains("{ \".twining\" = \"read\" }") && !strict.contains("local"),
-                "{strict}"
-            );
-            assert_eq!(take_read_only(&strict).expect("parses").unwrap_or_default(), text);
-        }
+        each(
+            ["", "model = \"x\" # mine\n", "# top\n[mcp_servers.other]\ncommand = \"o\" # keep\n"],
+            |text| {
+                let with = put_read_only(text, ".twining/local").expect("fits");
+                assert_eq!(
+                    put_read_only(&with, ".twining/local").expect("fits"),
+                    with,
+                    "twice is once"
+                );
+                let settings = as_json(&with).expect("parses");
+                assert_eq!(settings["default_permissions"], "twining");
+                let profile = serde_json::json!({"extends": ":workspace", "filesystem": {":workspace_roots": {".twining/local": "read"}}});
+                assert_eq!(settings["permissions"], serde_json::json!({ "twining": profile }));
+                let strict = put_read_only(&with, ".twining").expect("fits");
+                assert!(
+                    strict.contains("{ \".twining\" = \"read\" }") && !strict.contains("local"),
+                    "{strict}"
+                );
+                assert_eq!(take_read_only(&strict).expect("parses").unwrap_or_default(), text);
+            },
+        );
     }
 
     #[test]
     fn a_sandbox_that_somebody_has_set_up_stays() {
-        for theirs in [
-            "sandbox_mode = \"read-only\"\n",
-            "default_permissions = \":read-only\"\n",
-            "[permissions.dev]\nextends = \":workspace\"\n",
-        ] {
-            assert!(
-                put_read_only(theirs, ".twining")
-                    .expect_err("is theirs")
-                    .contains("something else")
-            );
-            assert_eq!(take_read_only(theirs).expect("parses").as_deref(), Some(theirs));
-        }
+        each(
+            [
+                "sandbox_mode = \"read-only\"\n",
+                "default_permissions = \":read-only\"\n",
+                "[permissions.dev]\nextends = \":workspace\"\n",
+            ],
+            |theirs| {
+                assert!(
+                    put_read_only(theirs, ".twining")
+                        .expect_err("is theirs")
+                        .contains("something else")
+                );
+                assert_eq!(take_read_only(theirs).expect("parses").as_deref(), Some(theirs));
+            },
+        );
     }
 
     #[test]

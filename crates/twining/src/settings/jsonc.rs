@@ -365,6 +365,7 @@ fn depth(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use twining_testcases::each;
 
     use super::*;
 
@@ -383,7 +384,7 @@ mod tests {
 
     #[test]
     fn what_others_wrote_survives_our_coming_and_going() {
-        for text in FOREIGN {
+        each(FOREIGN, |text| {
             let settings = JsoncFile::read(Some(text)).expect("parses");
             let value = json!({"command": "twining", "args": ["mcp"]});
             settings.set(&["mcpServers"], "twining", &value, starts_twining).expect("fits");
@@ -401,7 +402,7 @@ mod tests {
             let parse =
                 |text: &str| JsoncFile::read(Some(text)).expect("parses").root.to_serde_value();
             assert_eq!(parse(&again.text()), parse(text), "{}", again.text());
-        }
+        });
     }
 
     #[test]

@@ -491,17 +491,18 @@ fn number(given: &str, shape: FlagShape) -> Result<Number, String> {
 #[cfg(test)]
 mod tests {
     use crate::verbs::flags::*;
+    use twining_testcases::each;
 
     #[test]
     fn a_word_that_is_no_number_is_refused_in_words() {
         assert_eq!(number("20", FlagShape::CountKind), Ok(Number::from(20)));
-        for wrong in ["x", "-1", "2.5", "99999999999999999999999"] {
+        each(["x", "-1", "2.5", "99999999999999999999999"], |wrong| {
             assert_eq!(
                 number(wrong, FlagShape::CountKind),
                 Err("write a positive whole number".to_owned()),
                 "{wrong}"
             );
-        }
+        });
         assert_eq!(number("-1", FlagShape::Whole), Ok(Number::from(-1)));
     }
 

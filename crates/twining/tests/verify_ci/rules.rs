@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use twining_testcases::each;
 
 use serde_json::json;
 
@@ -304,19 +305,22 @@ fn weaker_evidence_for_tested_is_milder() {
 #[test]
 fn a_milder_policy_needs_approval() {
     let team = Team::new();
-    for milder in [
-        POLICY.replace("action: block", "action: warn"),
-        POLICY.replace("0.85", "0.5"),
-        "guards: []\n".to_owned(),
-    ] {
-        let found = team.request(&[], |team| team.write(".twining/policy.yml", &milder));
-        found.found(&["policy error .twining/policy.yml"]);
-        let approved = team.verify(&["--approve", "policy"]);
-        assert_eq!(
-            (approved.code, approved.told()),
-            (0, vec!["policy note .twining/policy.yml".to_owned()])
-        );
-    }
+    each(
+        [
+            POLICY.replace("action: block", "action: warn"),
+            POLICY.replace("0.85", "0.5"),
+            "guards: []\n".to_owned(),
+        ],
+        |milder| {
+            let found = team.request(&[], |team| team.write(".twining/policy.yml", &milder));
+            found.found(&["policy error .twining/policy.yml"]);
+            let approved = team.verify(&["--approve", "policy"]);
+            assert_eq!(
+                (approved.code, approved.told()),
+                (0, vec!["policy note .twining/policy.yml".to_owned()])
+            );
+        },
+    );
     let stricter = format!(
         "{POLICY}  - id: no-tags\n    tools: [Bash]\n    when: {{command: [git tag]}}\n    action: block\n    say: tags are for people\n"
     );

@@ -1,4 +1,5 @@
 use std::sync::Barrier;
+use twining_testcases::each;
 
 use twining_model::ClaimList;
 
@@ -91,7 +92,7 @@ fn claiming_again_neither_shortens_nor_forgets() {
 fn a_claim_names_places_and_no_patterns() {
     let project = Project::new();
     project.engine.claim(&caller("ada"), &paths(&["src/auth"])).expect("claims");
-    for pattern in ["**", "*", "s*", "src/*", "{src,lib}", "src/?uth", "src/[a]uth"] {
+    each(["**", "*", "s*", "src/*", "{src,lib}", "src/?uth", "src/[a]uth"], |pattern| {
         let refused = project
             .engine
             .claim(&caller("bob"), &paths(&["docs", pattern]))
@@ -100,7 +101,7 @@ fn a_claim_names_places_and_no_patterns() {
             refused.to_string().contains("paths") && refused.to_string().contains(pattern),
             "{refused}"
         );
-    }
+    });
     assert_eq!(held(&project), 1);
     project
         .engine
@@ -111,16 +112,18 @@ fn a_claim_names_places_and_no_patterns() {
 #[test]
 fn names_in_brackets_are_names_and_so_is_whatever_is_there() {
     let project = Project::new();
-    for path in ["app/[id]/page.tsx", "pages/[[...slug]].vue", "app/(shop)/@cart", "routes/[id].ts"]
-    {
-        let made = project
-            .engine
-            .claim(&caller("ada"), &paths(&[path]))
-            .expect("a name")
-            .claim
-            .expect("is held");
-        assert_eq!(made.paths, [path]);
-    }
+    each(
+        ["app/[id]/page.tsx", "pages/[[...slug]].vue", "app/(shop)/@cart", "routes/[id].ts"],
+        |path| {
+            let made = project
+                .engine
+                .claim(&caller("ada"), &paths(&[path]))
+                .expect("a name")
+                .claim
+                .expect("is held");
+            assert_eq!(made.paths, [path]);
+        },
+    );
     let held = project
         .engine
         .claim(&caller("bob"), &paths(&["app/[id]/page.tsx"]))
@@ -210,12 +213,15 @@ fn another_session_of_the_same_name_does_not_claim_over_the_first() {
     let as_ada = |caller: &Caller, input: ClaimInput| {
         project.engine.claim(caller, &ClaimInput { agent_id: Some("ada".into()), ..input })
     };
-    for other in [in_session("bob", "s2"), in_session("main", "s2"), caller("bob"), caller("ada")] {
-        for input in [paths(&["src/"]), paths(&["src/db"])] {
-            assert!(matches!(as_ada(&other, input), Err(Failure::Claimed { .. })), "{other:?}");
-        }
-        assert_eq!(as_ada(&other, release(&[])).expect("nothing is theirs").released.len(), 0);
-    }
+    each(
+        [in_session("bob", "s2"), in_session("main", "s2"), caller("bob"), caller("ada")],
+        |other| {
+            for input in [paths(&["src/"]), paths(&["src/db"])] {
+                assert!(matches!(as_ada(&other, input), Err(Failure::Claimed { .. })), "{other:?}");
+            }
+            assert_eq!(as_ada(&other, release(&[])).expect("nothing is theirs").released.len(), 0);
+        },
+    );
     assert_eq!(held(&project), 1);
     assert_eq!(as_ada(&ada, release(&["src/"])).expect("it is hers").released.len(), 1);
 }
@@ -259,34 +265,40 @@ fn a_feature_is_held_with_its_files() {
         .claim(&caller("ada"), &ClaimInput { feature: Some("F7".into()), ..ClaimInput::default() })
         .expect("claims");
     assert_eq!(claim.claim.expect("made").paths, ["src/auth", "web/login.ts"]);
-    for clash in [
-        ClaimInput { feature: Some("F7".into()), ..ClaimInput::default() },
-        paths(&["src/auth/jwt.rs"]),
-    ] {
-        assert!(matches!(
-            project.engine.claim(&caller("bob"), &clash),
-            Err(Failure::Claimed { .. })
-        ));
-    }
+    each(
+        [
+            ClaimInput { feature: Some("F7".into()), ..ClaimInput::default() },
+            paths(&["src/auth/jwt.rs"]),
+        ],
+        |clash| {
+            assert!(matches!(
+                project.engine.claim(&caller("bob"), &clash),
+                Err(Failure::Claimed { .. })
+            ));
+        },
+    );
 }
 
 #[test]
 fn every_broken_rule_names_its_field() {
     let project = Project::new();
-    for (field, input) in [
-        ("paths", ClaimInput::default()),
-        ("paths", paths(&["."])),
-        ("paths", paths(&["../x"])),
-        ("paths", paths(&["project"])),
-        ("paths", paths(&["a"; 65])),
-        ("ttl", ClaimInput { ttl: Some("25h".into()), ..paths(&["a"]) }),
-        ("ttl", ClaimInput { ttl: Some("soon".into()), ..paths(&["a"]) }),
-        ("ttl", ClaimInput { ttl: Some("0".into()), ..paths(&["a"]) }),
-        ("action", ClaimInput { action: Some("steal".into()), ..paths(&["a"]) }),
-    ] {
-        let failure = project.engine.claim(&caller("ada"), &input).expect_err("refused");
-        assert!(failure.to_string().starts_with(&format!("`{field}` ")), "{field}: {failure}");
-    }
+    each(
+        [
+            ("paths", ClaimInput::default()),
+            ("paths", paths(&["."])),
+            ("paths", paths(&["../x"])),
+            ("paths", paths(&["project"])),
+            ("paths", paths(&["a"; 65])),
+            ("ttl", ClaimInput { ttl: Some("25h".into()), ..paths(&["a"]) }),
+            ("ttl", ClaimInput { ttl: Some("soon".into()), ..paths(&["a"]) }),
+            ("ttl", ClaimInput { ttl: Some("0".into()), ..paths(&["a"]) }),
+            ("action", ClaimInput { action: Some("steal".into()), ..paths(&["a"]) }),
+        ],
+        |(field, input)| {
+            let failure = project.engine.claim(&caller("ada"), &input).expect_err("refused");
+            assert!(failure.to_string().starts_with(&format!("`{field}` ")), "{field}: {failure}");
+        },
+    );
     assert!(!project.path().join(".twining").exists(), "a refused claim left a folder");
 }
 
@@ -318,10 +330,10 @@ fn claims_that_came_with_a_clone_or_are_no_claims_hold_nobody_up() {
     let project = Project::new();
     project.post("finding", "there is a folder");
     let for_ever = r#"{"claims":[{"id":"x","agent_id":"evil","paths":["src"],"reason":"mine","since":"2026-01-01T00:00:00Z","until":"9999-01-01T00:00:00Z"}]}"#;
-    for hostile in [for_ever, "{", "[]", "{\"claims\":[{\"until\":5}]}", ""] {
+    each([for_ever, "{", "[]", "{\"claims\":[{\"until\":5}]}", ""], |hostile| {
         project.write("local/claims.json", hostile);
         assert_eq!(held(&project), 0, "{hostile}");
-    }
+    });
     project.engine.claim(&caller("ada"), &paths(&["src"])).expect("claims");
 }
 

@@ -1,5 +1,6 @@
 use serde_json::{Value, json};
 use twining_model::HandoffResult;
+use twining_testcases::each;
 
 use crate::testing::{Project, caller, choice};
 use crate::{AcknowledgeInput, AgentsInput, AssembleInput, HandoffInput, HandoffOutcome};
@@ -165,17 +166,20 @@ fn a_handoff_of_the_typescript_server_is_taken_and_keeps_its_fields() {
 #[test]
 fn every_broken_rule_names_its_field_and_leaves_nothing() {
     let project = Project::new();
-    for (field, input) in [
-        ("results", HandoffInput { results: vec![], ..over(None) }),
-        ("results", HandoffInput { results: vec![done("x", "splendid")], ..over(None) }),
-        ("results", HandoffInput { results: vec![done("", "completed")], ..over(None) }),
-        ("results", HandoffInput { results: vec![done("x", "completed"); 65], ..over(None) }),
-        ("summary", HandoffInput { summary: "x".repeat(201), ..over(None) }),
-        ("scope", HandoffInput { scope: Some("../x".into()), ..over(None) }),
-        ("target_agent", HandoffInput { target_agent: Some(" ".into()), ..over(None) }),
-    ] {
-        let failure = project.engine.handoff(&caller("ada"), &input).expect_err("refused");
-        assert!(failure.to_string().starts_with(&format!("`{field}` ")), "{field}: {failure}");
-    }
+    each(
+        [
+            ("results", HandoffInput { results: vec![], ..over(None) }),
+            ("results", HandoffInput { results: vec![done("x", "splendid")], ..over(None) }),
+            ("results", HandoffInput { results: vec![done("", "completed")], ..over(None) }),
+            ("results", HandoffInput { results: vec![done("x", "completed"); 65], ..over(None) }),
+            ("summary", HandoffInput { summary: "x".repeat(201), ..over(None) }),
+            ("scope", HandoffInput { scope: Some("../x".into()), ..over(None) }),
+            ("target_agent", HandoffInput { target_agent: Some(" ".into()), ..over(None) }),
+        ],
+        |(field, input)| {
+            let failure = project.engine.handoff(&caller("ada"), &input).expect_err("refused");
+            assert!(failure.to_string().starts_with(&format!("`{field}` ")), "{field}: {failure}");
+        },
+    );
     assert!(!project.path().join(".twining").exists());
 }

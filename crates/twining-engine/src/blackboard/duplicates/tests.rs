@@ -1,5 +1,6 @@
 use crate::PostInput;
 use crate::testing::{Project, caller};
+use twining_testcases::each;
 
 fn say(kind: &str, summary: &str) -> PostInput {
     PostInput {
@@ -53,14 +54,17 @@ fn another_process_knows_it_too() {
 #[test]
 fn what_differs_by_a_number_a_denial_an_order_or_a_place_is_something_else() {
     let project = Project::new();
-    for message in [
-        "worker 1 is slow",
-        "api calls db on start",
-        "the cache may be cleared",
-        "the cache is slow",
-    ] {
-        assert_eq!(repeated(&project, &say("finding", message)), None, "{message}");
-    }
+    each(
+        [
+            "worker 1 is slow",
+            "api calls db on start",
+            "the cache may be cleared",
+            "the cache is slow",
+        ],
+        |message| {
+            assert_eq!(repeated(&project, &say("finding", message)), None, "{message}");
+        },
+    );
     for other in [
         "worker 2 is slow",
         "db calls api on start",
@@ -111,11 +115,11 @@ fn a_detail_that_adds_something_is_posted() {
 #[test]
 fn progress_and_answers_may_be_repeated_and_so_may_what_was_settled_or_is_old() {
     let project = Project::new();
-    for kind in ["status", "answer", "artifact"] {
+    each(["status", "answer", "artifact"], |kind| {
         for _ in 0..2 {
             assert_eq!(repeated(&project, &say(kind, "half way through")), None, "{kind}");
         }
-    }
+    });
     let need = project
         .engine
         .post(&caller("ada"), &say("need", "a rate limiter for logins"))

@@ -1,6 +1,7 @@
 //! The budget holds for any board, any task and any size.
 
 use std::collections::HashSet;
+use twining_testcases::each;
 
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
@@ -215,22 +216,25 @@ fn two_hundred_tokens_are_enough_for_any_task_and_any_place() {
     let project = Project::new();
     project.decide(&choice("api", "src/", "use REST"));
     let deep = "module/".repeat(140);
-    for (task, scope) in [
-        ("\u{1}\u{2}\"\\".repeat(500), "src/".to_owned()),
-        ("🔐".repeat(900), "src/".to_owned()),
-        ("make card retries safe".to_owned(), format!("src/{deep}")),
-        ("make card retries safe".to_owned(), format!("src/{}.rs", "é".repeat(100))),
-    ] {
-        let input = AssembleInput {
-            task,
-            scope: scope.clone(),
-            max_tokens: Some(200),
-            ..AssembleInput::default()
-        };
-        let context = project
-            .engine
-            .assemble(&caller("ada"), &input)
-            .unwrap_or_else(|e| panic!("{} bytes: {e}", scope.len()));
-        assert!(tokens(&context) <= 200, "{context:?}");
-    }
+    each(
+        [
+            ("\u{1}\u{2}\"\\".repeat(500), "src/".to_owned()),
+            ("🔐".repeat(900), "src/".to_owned()),
+            ("make card retries safe".to_owned(), format!("src/{deep}")),
+            ("make card retries safe".to_owned(), format!("src/{}.rs", "é".repeat(100))),
+        ],
+        |(task, scope)| {
+            let input = AssembleInput {
+                task,
+                scope: scope.clone(),
+                max_tokens: Some(200),
+                ..AssembleInput::default()
+            };
+            let context = project
+                .engine
+                .assemble(&caller("ada"), &input)
+                .unwrap_or_else(|e| panic!("{} bytes: {e}", scope.len()));
+            assert!(tokens(&context) <= 200, "{context:?}");
+        },
+    );
 }

@@ -1,4 +1,5 @@
 use serde_json::json;
+use twining_testcases::each;
 
 use crate::testing::{Project, caller, choice};
 use crate::{
@@ -27,14 +28,14 @@ fn a_linked_commit_is_found_by_any_beginning_of_its_hash() {
     let decided = project.decide(&choice("a", "src/", "cache it"));
     let outcome = link(&project, decided.id.as_str(), HASH).expect("links");
     assert!(outcome.linked && outcome.decision_summary == "cache it");
-    for asked in [HASH, "ABCDEF12", "abcd"] {
+    each([HASH, "ABCDEF12", "abcd"], |asked| {
         let found = commits(&project, asked).expect("finds");
         assert_eq!(
             (found.commit_hash.as_str(), found.decisions[0].id.as_str()),
             (HASH, decided.id.as_str()),
             "{asked}"
         );
-    }
+    });
     assert!(commits(&project, "ffff").expect("answers").decisions.is_empty());
     let decision = project.decision(&decided.id);
     assert_eq!(

@@ -1,4 +1,5 @@
 use twining_model::{Alternative, DecisionStatus, EntryType};
+use twining_testcases::each;
 
 use crate::testing::{Project, caller, choice};
 use crate::{AssembleInput, DecideInput, PostInput};
@@ -87,11 +88,11 @@ fn a_refused_decision_leaves_no_file_no_entry_and_no_graph() {
             },
         ),
     ];
-    for (field, input) in cases {
+    each(cases, |(field, input)| {
         let failure = project.engine.decide(&caller("ada"), &input).expect_err("refused");
         assert_eq!(failure.code(), "INVALID_INPUT");
         assert!(failure.to_string().starts_with(&format!("`{field}` ")), "{field}: {failure}");
-    }
+    });
     assert_eq!(
         (project.decision_files(), project.board().len(), project.entities().len()),
         (0, 0, 0)
@@ -143,18 +144,21 @@ fn a_rival_in_the_same_scope_makes_the_new_one_provisional_and_warns_with_both_r
 fn agreeing_or_unrelated_decisions_are_no_conflict() {
     let project = Project::new();
     project.decide(&choice("architecture", "src/auth", "use JWT"));
-    for harmless in [
-        choice("testing", "src/auth", "mock the clock"),
-        choice("architecture", "src/authority.ts", "use a table"),
-        choice("architecture", "src/auth", "use  JWT"),
-    ] {
-        let decided = project.decide(&harmless);
-        assert!(
-            decided.conflicts.is_empty() && decided.status == DecisionStatus::Active,
-            "{}",
-            harmless.summary
-        );
-    }
+    each(
+        [
+            choice("testing", "src/auth", "mock the clock"),
+            choice("architecture", "src/authority.ts", "use a table"),
+            choice("architecture", "src/auth", "use  JWT"),
+        ],
+        |harmless| {
+            let decided = project.decide(&harmless);
+            assert!(
+                decided.conflicts.is_empty() && decided.status == DecisionStatus::Active,
+                "{}",
+                harmless.summary
+            );
+        },
+    );
 }
 
 #[test]
@@ -253,14 +257,14 @@ fn a_reference_to_a_decision_whose_file_cannot_be_read_says_so() {
             DecideInput { depends_on: vec![torn.into()], ..choice("api", "src/", "use rest") },
         ),
     ];
-    for (field, input) in cases {
+    each(cases, |(field, input)| {
         let message =
             project.engine.decide(&caller("ada"), &input).expect_err("refused").to_string();
         let expected = format!(
             "`{field}` must name a decision that exists; the file `decisions/{torn}.json` exists but cannot be read: "
         );
         assert!(message.starts_with(&expected), "{message}");
-    }
+    });
 }
 
 #[test]

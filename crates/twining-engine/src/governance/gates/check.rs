@@ -460,23 +460,27 @@ impl Serialize for Percent {
 #[cfg(test)]
 mod tests {
     use crate::governance::gates::check::*;
+    use twining_testcases::each;
 
     #[test]
     fn a_share_is_shown_as_it_was_meant() {
         let shown = |given| Percent::read(given).map(|percent| percent.to_string());
-        for (given, percent) in [
-            (0.80, "80%"),
-            (80.0, "80%"),
-            (60.0, "60%"),
-            (0.29, "29%"),
-            (0.57, "57%"),
-            (0.8499, "84.99%"),
-            (1.0, "100%"),
-            (0.0, "0%"),
-            (79.996, "79.99%"),
-        ] {
-            assert_eq!(shown(given).as_deref(), Some(percent), "{given}");
-        }
+        each(
+            [
+                (0.80, "80%"),
+                (80.0, "80%"),
+                (60.0, "60%"),
+                (0.29, "29%"),
+                (0.57, "57%"),
+                (0.8499, "84.99%"),
+                (1.0, "100%"),
+                (0.0, "0%"),
+                (79.996, "79.99%"),
+            ],
+            |(given, percent)| {
+                assert_eq!(shown(given).as_deref(), Some(percent), "{given}");
+            },
+        );
         for wrong in [-0.1, 100.5, f64::NAN, f64::INFINITY] {
             assert_eq!(shown(wrong), None, "{wrong}");
         }

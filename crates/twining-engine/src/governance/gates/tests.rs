@@ -1,4 +1,5 @@
 use twining_store::TextFile;
+use twining_testcases::each;
 
 use super::*;
 use crate::governance::policy::{GovernancePolicy, UserPolicy};
@@ -54,37 +55,43 @@ fn standings(checked: &CheckGatesOutcome) -> Vec<(&str, GateStatus)> {
 #[test]
 fn each_task_meets_its_bar() {
     let share = |share: &str| Some(share.to_owned());
-    for (task_type, complexity, expected) in [
-        ("feature", 1, (Some(50), share("70%"), true)),
-        ("feature", 3, (Some(50), share("70%"), true)),
-        ("feature", 5, (Some(60), share("80%"), true)),
-        ("feature", 7, (Some(70), share("85%"), true)),
-        ("feature", 10, (Some(70), share("85%"), true)),
-        ("testing", 2, (None, share("90%"), true)),
-        ("testing", 9, (None, share("90%"), true)),
-        ("documentation", 5, (None, None, false)),
-        ("scaffolding", 8, (None, None, false)),
-    ] {
-        assert_eq!(bar(task_type, complexity), expected, "{task_type} {complexity}");
-    }
+    each(
+        [
+            ("feature", 1, (Some(50), share("70%"), true)),
+            ("feature", 3, (Some(50), share("70%"), true)),
+            ("feature", 5, (Some(60), share("80%"), true)),
+            ("feature", 7, (Some(70), share("85%"), true)),
+            ("feature", 10, (Some(70), share("85%"), true)),
+            ("testing", 2, (None, share("90%"), true)),
+            ("testing", 9, (None, share("90%"), true)),
+            ("documentation", 5, (None, None, false)),
+            ("scaffolding", 8, (None, None, false)),
+        ],
+        |(task_type, complexity, expected)| {
+            assert_eq!(bar(task_type, complexity), expected, "{task_type} {complexity}");
+        },
+    );
     assert_eq!(outcome("feature", 5).profile.id, "QG-feature-4-6");
     assert!(outcome("feature", 5).profile.tests_must_pass);
 }
 
 #[test]
 fn words_in_use_are_understood_and_unknown_ones_are_the_strict_one() {
-    for (word, known) in [
-        ("Bug-Fix", "feature"),
-        ("bugfix", "feature"),
-        ("enhancement", "feature"),
-        ("refactor", "feature"),
-        ("benchmark", "testing"),
-        ("docs", "documentation"),
-        ("research", "documentation"),
-    ] {
-        let outcome = outcome(word, 5);
-        assert_eq!((outcome.task_type.as_str(), outcome.notes.len()), (known, 0), "{word}");
-    }
+    each(
+        [
+            ("Bug-Fix", "feature"),
+            ("bugfix", "feature"),
+            ("enhancement", "feature"),
+            ("refactor", "feature"),
+            ("benchmark", "testing"),
+            ("docs", "documentation"),
+            ("research", "documentation"),
+        ],
+        |(word, known)| {
+            let outcome = outcome(word, 5);
+            assert_eq!((outcome.task_type.as_str(), outcome.notes.len()), (known, 0), "{word}");
+        },
+    );
     for unknown in ["", "operator_handoff", "dto", "config", "\u{1b}[31m"] {
         let outcome = outcome(unknown, 5);
         assert_eq!(
@@ -208,16 +215,19 @@ fn a_report_that_cannot_be_read_keeps_a_task_from_approval() {
 
 #[test]
 fn counts_that_make_no_sense_are_refused_by_name() {
-    for (field, input) in [
-        ("tests", results(5, 9, 0, 0.9, 90.0)),
-        ("tests", counted(TestCountsInput { passed: Some(3), ..TestCountsInput::default() })),
-        ("tests", counted(TestCountsInput { run: Some(3), ..TestCountsInput::default() })),
-        ("coverage", results(1, 1, 0, 140.0, 90.0)),
-        ("coverage", results(1, 1, 0, -0.1, 90.0)),
-        ("arch_score", results(1, 1, 0, 0.9, 101.0)),
-        ("arch_score", results(1, 1, 0, 0.9, f64::NAN)),
-    ] {
-        let refused = GateMeasurements::of(&input, &[]).expect_err("is refused");
-        assert_eq!(refused.field, field, "{refused}");
-    }
+    each(
+        [
+            ("tests", results(5, 9, 0, 0.9, 90.0)),
+            ("tests", counted(TestCountsInput { passed: Some(3), ..TestCountsInput::default() })),
+            ("tests", counted(TestCountsInput { run: Some(3), ..TestCountsInput::default() })),
+            ("coverage", results(1, 1, 0, 140.0, 90.0)),
+            ("coverage", results(1, 1, 0, -0.1, 90.0)),
+            ("arch_score", results(1, 1, 0, 0.9, 101.0)),
+            ("arch_score", results(1, 1, 0, 0.9, f64::NAN)),
+        ],
+        |(field, input)| {
+            let refused = GateMeasurements::of(&input, &[]).expect_err("is refused");
+            assert_eq!(refused.field, field, "{refused}");
+        },
+    );
 }

@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 use twining_store::TextFile;
+use twining_testcases::each;
 
 use twining_guard::policy::provenance::Sourced;
 
@@ -153,31 +154,34 @@ fn an_override_of_the_projects_own_type_holds_in_its_range_alone() {
 #[test]
 fn a_value_that_is_no_list_is_told_and_leaves_the_list_as_it_was() {
     let before = role(&policy("", ""), "coach").expect("is defined");
-    for (value, shown) in [
-        (" {never: x}", "expected a list of texts, found a map"),
-        (" 5", "expected a list of texts, found a number"),
-        (" true", "expected a list of texts, found true or false"),
-        ("", "expected a list of texts, found nothing"),
-        (" [{never: x}]", "expected text, found a map"),
-    ] {
-        let policy = policy(
-            "",
-            &format!(
-                "roles:\n  coach:\n    must_not_do:{value}\n    ask_before: [Touching money]\n"
-            ),
-        );
-        let coach = role(&policy, "coach").expect("is defined");
-        assert_eq!(
-            (coach.must_not_do, coach.ask_before.len()),
-            (before.must_not_do.clone(), 1),
-            "{value}"
-        );
-        assert!(
-            matches!(message(&policy).as_slice(), [only] if only.contains(shown)),
-            "{value}: {:?}",
-            message(&policy)
-        );
-    }
+    each(
+        [
+            (" {never: x}", "expected a list of texts, found a map"),
+            (" 5", "expected a list of texts, found a number"),
+            (" true", "expected a list of texts, found true or false"),
+            ("", "expected a list of texts, found nothing"),
+            (" [{never: x}]", "expected text, found a map"),
+        ],
+        |(value, shown)| {
+            let policy = policy(
+                "",
+                &format!(
+                    "roles:\n  coach:\n    must_not_do:{value}\n    ask_before: [Touching money]\n"
+                ),
+            );
+            let coach = role(&policy, "coach").expect("is defined");
+            assert_eq!(
+                (coach.must_not_do, coach.ask_before.len()),
+                (before.must_not_do.clone(), 1),
+                "{value}"
+            );
+            assert!(
+                matches!(message(&policy).as_slice(), [only] if only.contains(shown)),
+                "{value}: {:?}",
+                message(&policy)
+            );
+        },
+    );
     let emptied = policy("", "roles:\n  coach:\n    must_not_do: []\n");
     assert!(
         role(&emptied, "coach").expect("is defined").must_not_do.is_empty()

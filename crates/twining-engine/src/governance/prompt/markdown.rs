@@ -1,4 +1,4 @@
-//! The sections of a prompt in Markdown. Every stored text goes through [`told`].
+//! The sections of a prompt in Markdown. Every stored text goes through [`one_line`].
 
 use std::collections::BTreeMap;
 

@@ -2,7 +2,7 @@
 //! grows with the task.
 //!
 //! Built in two steps, because the memory may use only what policy and turns leave: [`begin`]
-//! writes those, [`Sheet::room`] returns how much is left, and [`Sheet::finish`] adds decisions,
+//! writes those, [`PromptBuilder::budget`] returns how much is left, and [`PromptBuilder::finish`] adds decisions,
 //! warnings and rules. Missing parts are silently omitted; stored text is put on one line and made
 //! visible, so that it cannot imitate one of our headings.
 

@@ -1,5 +1,6 @@
 use insta::assert_snapshot;
 use twining_store::TextFile;
+use twining_testcases::each;
 
 use crate::governance::{Prompt, PromptInput, RecordTurnInput, UserPolicy};
 use crate::testing::{Project, caller, choice};
@@ -159,14 +160,17 @@ fn gates_are_shown_as_they_hold() {
         .text
     };
     let feature = shown("feature", 5);
-    for line in [
-        "Architecture review: required (threshold: 60)\n",
-        "Coverage: required (threshold: 80%)\n",
-        "Tests: required, must pass\n",
-        "DO NOT adjust these thresholds",
-    ] {
-        assert!(feature.contains(line), "{line}: {feature}");
-    }
+    each(
+        [
+            "Architecture review: required (threshold: 60)\n",
+            "Coverage: required (threshold: 80%)\n",
+            "Tests: required, must pass\n",
+            "DO NOT adjust these thresholds",
+        ],
+        |line| {
+            assert!(feature.contains(line), "{line}: {feature}");
+        },
+    );
     let documentation = shown("documentation", 5);
     assert!(
         documentation.contains("Coverage: not required\nTests: not required\n"),
@@ -228,15 +232,18 @@ fn the_budget_holds_whatever_the_files_say() {
             prompt.token_estimate
         );
         assert_eq!(prompt.token_estimate as usize, prompt.text.chars().count().div_ceil(4));
-        for section in [
-            "## Your role: coach",
-            "DO NOT adjust",
-            "## Previous turn",
-            "## Suggested process",
-            "## Decisions to follow",
-        ] {
-            assert!(prompt.text.contains(section), "{section} at {complexity}");
-        }
+        each(
+            [
+                "## Your role: coach",
+                "DO NOT adjust",
+                "## Previous turn",
+                "## Suggested process",
+                "## Decisions to follow",
+            ],
+            |section| {
+                assert!(prompt.text.contains(section), "{section} at {complexity}");
+            },
+        );
         assert!(prompt.omitted_count > 0 || budget == 6000);
         let shown = (prompt.decisions.len() + prompt.warnings.len()) as u64;
         assert_eq!(shown + prompt.omitted_count, 80, "everything is told or counted");

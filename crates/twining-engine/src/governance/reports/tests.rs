@@ -1,5 +1,6 @@
 use std::fs;
 use std::time::{Duration, Instant};
+use twining_testcases::each;
 
 use proptest::prelude::*;
 use twining_model::ProjectRoot;
@@ -70,9 +71,9 @@ fn a_junit_suite_that_broke_before_its_first_test_has_failed() {
 #[test]
 fn a_report_that_was_cut_off_is_no_report() {
     let whole = r#"<testsuites><testsuite><testcase name="a"/><testcase name="b"><failure/></testcase></testsuite></testsuites>"#;
-    for end in [20, 40, 60, 90] {
+    each([20, 40, 60, 90], |end| {
         assert!(understand(&whole.as_bytes()[..end]).is_err(), "{}", &whole[..end]);
-    }
+    });
     assert_eq!(problem("SF:a.rs\nDA:1,1\n"), "is cut off: the last record has no end");
     assert_eq!(
         problem("{\"Action\":\"run\",\"Test\":\"A\",\"Package\":\"p\"}\n{\"Action\":\"pa"),
@@ -203,17 +204,20 @@ fn pytest_is_counted_from_its_report_and_from_its_log() {
 
 #[test]
 fn what_is_no_report_is_said_to_be_none() {
-    for (text, starts) in [
-        ("", "is empty"),
-        ("<html><body/></html>", "is XML of an unknown kind: <html>"),
-        ("ok: 3 passed", "is not in a supported format"),
-        ("{\"a\": 1}", "is not in a supported format"),
-        ("[1, 2]", "is not in a supported format"),
-        ("<", "is "),
-        ("\u{0}\u{1}", "is not in a supported format"),
-    ] {
-        assert!(problem(text).starts_with(starts), "{text}: {}", problem(text));
-    }
+    each(
+        [
+            ("", "is empty"),
+            ("<html><body/></html>", "is XML of an unknown kind: <html>"),
+            ("ok: 3 passed", "is not in a supported format"),
+            ("{\"a\": 1}", "is not in a supported format"),
+            ("[1, 2]", "is not in a supported format"),
+            ("<", "is "),
+            ("\u{0}\u{1}", "is not in a supported format"),
+        ],
+        |(text, starts)| {
+            assert!(problem(text).starts_with(starts), "{text}: {}", problem(text));
+        },
+    );
 }
 
 #[test]

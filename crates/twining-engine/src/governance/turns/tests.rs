@@ -1,5 +1,6 @@
 use std::fs;
 use std::sync::Arc;
+use twining_testcases::each;
 
 use serde_json::{Value, json};
 use twining_model::limits;
@@ -151,32 +152,36 @@ fn a_turn_does_not_end_before_it_began() {
 #[test]
 fn a_turn_that_says_nothing_is_refused_by_the_field_that_is_empty() {
     let project = Project::new();
-    for (field, input) in [
-        ("player_decision", RecordTurnInput { player_decision: " ".into(), ..turn("T", 1) }),
-        ("coach_decision", RecordTurnInput { coach_decision: String::new(), ..turn("T", 1) }),
-        ("coach_decision", RecordTurnInput { coach_decision: "maybe".into(), ..turn("T", 1) }),
-        ("progress_summary", RecordTurnInput { progress_summary: "\n".into(), ..turn("T", 1) }),
-        ("task", turn(" ", 1)),
-        ("task", turn("a\0b", 1)),
-        ("turn", turn("T", 0)),
-        ("turn", turn("T", 10_000)),
-        ("mode", RecordTurnInput { mode: Some("sideways".into()), ..turn("T", 1) }),
-        (
-            "acceptance_criteria_status",
-            RecordTurnInput {
-                acceptance_criteria_status: [("a".into(), "so-so".into())].into(),
-                ..turn("T", 1)
-            },
-        ),
-        ("coverage", RecordTurnInput { coverage: Some(800.0), ..turn("T", 1) }),
-        (
-            "files_modified",
-            RecordTurnInput { files_modified: vec!["../../etc/passwd".into()], ..turn("T", 1) },
-        ),
-    ] {
-        let failure = project.engine.record_turn(&caller("coach"), &input).expect_err("is refused");
-        assert!(failure.to_string().starts_with(&format!("`{field}` ")), "{failure}");
-    }
+    each(
+        [
+            ("player_decision", RecordTurnInput { player_decision: " ".into(), ..turn("T", 1) }),
+            ("coach_decision", RecordTurnInput { coach_decision: String::new(), ..turn("T", 1) }),
+            ("coach_decision", RecordTurnInput { coach_decision: "maybe".into(), ..turn("T", 1) }),
+            ("progress_summary", RecordTurnInput { progress_summary: "\n".into(), ..turn("T", 1) }),
+            ("task", turn(" ", 1)),
+            ("task", turn("a\0b", 1)),
+            ("turn", turn("T", 0)),
+            ("turn", turn("T", 10_000)),
+            ("mode", RecordTurnInput { mode: Some("sideways".into()), ..turn("T", 1) }),
+            (
+                "acceptance_criteria_status",
+                RecordTurnInput {
+                    acceptance_criteria_status: [("a".into(), "so-so".into())].into(),
+                    ..turn("T", 1)
+                },
+            ),
+            ("coverage", RecordTurnInput { coverage: Some(800.0), ..turn("T", 1) }),
+            (
+                "files_modified",
+                RecordTurnInput { files_modified: vec!["../../etc/passwd".into()], ..turn("T", 1) },
+            ),
+        ],
+        |(field, input)| {
+            let failure =
+                project.engine.record_turn(&caller("coach"), &input).expect_err("is refused");
+            assert!(failure.to_string().starts_with(&format!("`{field}` ")), "{failure}");
+        },
+    );
     assert!(!project.path().join(".twining/turns").exists());
 }
 
@@ -263,14 +268,17 @@ fn a_hostile_name_writes_inside_its_own_folder() {
 
 #[test]
 fn the_feature_is_told_by_the_task_where_it_is_not_given() {
-    for (task, feature) in [
-        ("TASK-GE-001", "FEAT-GE"),
-        ("TASK-001", "FEAT-UNKNOWN"),
-        ("other", "FEAT-UNKNOWN"),
-        ("TASK-A-B-9", "FEAT-A"),
-    ] {
-        assert_eq!(feature_of(task), feature, "{task}");
-    }
+    each(
+        [
+            ("TASK-GE-001", "FEAT-GE"),
+            ("TASK-001", "FEAT-UNKNOWN"),
+            ("other", "FEAT-UNKNOWN"),
+            ("TASK-A-B-9", "FEAT-A"),
+        ],
+        |(task, feature)| {
+            assert_eq!(feature_of(task), feature, "{task}");
+        },
+    );
     let project = Project::new();
     let recorded = record(&project, &RecordTurnInput { feature: None, ..turn("TASK-GE-001", 1) });
     assert_eq!(recorded.id, "TURN-FEAT-GE-TASK-GE-001-T1");

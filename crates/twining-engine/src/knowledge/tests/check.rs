@@ -3,6 +3,7 @@
 use super::super::KnowledgeGraph;
 use crate::testing::Project;
 use crate::{Failure, GraphFinding, KnowledgeCheckInput};
+use twining_testcases::each;
 
 fn shown(source: &str) -> Vec<String> {
     let line = |finding: &GraphFinding| {
@@ -238,10 +239,10 @@ fn the_file_is_found_in_each_of_its_places_and_nowhere_else() {
     );
     project.write("config.yml", "knowledge:\n  path: docs/known.dot\n");
     assert_eq!(file().expect("is read").0, "docs/known.dot");
-    for hostile in ["../x.dot", "/etc/passwd", ".git/config", "src/main.rs"] {
+    each(["../x.dot", "/etc/passwd", ".git/config", "src/main.rs"], |hostile| {
         project.write("config.yml", &format!("knowledge:\n  path: {hostile}\n"));
         assert!(matches!(file(), Err(Failure::Store(_))), "{hostile}");
-    }
+    });
     project.write("config.yml", "knowledge:\n  path: docs/known.dot\n");
     std::os::unix::fs::symlink("/etc", project.path().join("docs")).expect("links");
     assert!(matches!(file(), Err(Failure::Store(twining_store::StoreError::Unsafe { .. }))));

@@ -1,6 +1,7 @@
 //! Two versions become one, and nobody's words are lost.
 
 use std::collections::BTreeMap;
+use twining_testcases::each;
 
 use super::super::{
     KnowledgeCheckInput, KnowledgeGraph, KnowledgeMerge, KnowledgeRetrieveInput,
@@ -55,7 +56,7 @@ fn current_beats_deprecated_and_the_graver_priority_wins_from_either_side() {
         .replace("priority=low", "priority=critical");
     let other =
         BASE.replace("status=future", "status=deprecated").replace("priority=low", "priority=high");
-    for (ours, theirs) in [(&one, &other), (&other, &one)] {
+    each([(&one, &other), (&other, &one)], |(ours, theirs)| {
         let merged = merged(ours, theirs);
         assert_eq!(
             (
@@ -65,7 +66,7 @@ fn current_beats_deprecated_and_the_graver_priority_wins_from_either_side() {
             ),
             (&[][..], "current".into(), "critical".into())
         );
-    }
+    });
 }
 
 #[test]
@@ -191,7 +192,7 @@ fn merging_is_idempotent_and_does_not_ask_who_comes_first() {
             .replace("    a -> b [relation=uses];\n", "    a -> b [relation=uses note=n];\n"),
         BASE.replace("status=future", "status=deprecated").replace("x, y", "z"),
     ];
-    for ours in &versions {
+    each(&versions, |ours| {
         assert_eq!(merged(ours, ours).text, ours.as_bytes());
         for theirs in &versions {
             let (one, other) = (merged(ours, theirs), merged(theirs, ours));
@@ -200,7 +201,7 @@ fn merging_is_idempotent_and_does_not_ask_who_comes_first() {
             }
             assert_eq!(one.conflicts.len(), other.conflicts.len());
         }
-    }
+    });
 }
 
 #[test]
@@ -213,7 +214,7 @@ fn a_side_in_which_an_earlier_conflict_still_stands_is_not_guessed_at() {
         &format!("<<<<<<< HEAD\n{}=======\n{}>>>>>>> feature\n}}\n", node("x"), node("y")),
     );
     let added = BASE.replace("}\n", &format!("{}}}\n", node("c")));
-    for (side, ours, theirs) in [("ours", &torn, &added), ("theirs", &added, &torn)] {
+    each([("ours", &torn, &added), ("theirs", &added, &torn)], |(side, ours, theirs)| {
         let merged = merge_knowledge(BASE.as_bytes(), ours.as_bytes(), theirs.as_bytes(), "k.dot");
         assert_eq!(merged.text, ours.as_bytes(), "{side}: ours stands as it is");
         let shown = format!(
@@ -224,7 +225,7 @@ fn a_side_in_which_an_earlier_conflict_still_stands_is_not_guessed_at() {
             "{:?}",
             merged.conflicts
         );
-    }
+    });
 }
 
 const NODE: &str = "type=component level=architecture status=current description=d";
@@ -236,7 +237,7 @@ fn what_a_default_said_for_one_side_is_not_lost_with_the_default() {
     );
     let without = base.replace("  edge [relation=must_not_use];\n", "");
     let with = base.replace("}\n", "  a -> b;\n}\n");
-    for (ours, theirs) in [(&without, &with), (&with, &without)] {
+    each([(&without, &with), (&with, &without)], |(ours, theirs)| {
         let merged = merge_knowledge(base.as_bytes(), ours.as_bytes(), theirs.as_bytes(), "k.dot");
         let known = KnowledgeGraph::read(&merged.text);
         let relations: Vec<&str> =
@@ -247,7 +248,7 @@ fn what_a_default_said_for_one_side_is_not_lost_with_the_default() {
             "{}",
             String::from_utf8_lossy(&merged.text)
         );
-    }
+    });
     let base = "digraph K {\n  node [level=architecture];\n}\n";
     let lowered = base.replace("architecture", "implementation");
     let added = base.replace("}\n", "  c [type=component status=current description=d];\n}\n");
@@ -287,7 +288,7 @@ fn torn(base: &str) -> String {
 #[test]
 fn a_conflict_that_git_left_is_named_by_the_check_and_read_as_the_driver_would() {
     let ancestor = "||||||| base\n    b [type=component level=architecture status=current description=\"B\"];\n";
-    for base in ["", ancestor] {
+    each(["", ancestor], |base| {
         let project = Project::new();
         project.write("knowledge.dot", &torn(base));
         let checked = project
@@ -329,7 +330,7 @@ fn a_conflict_that_git_left_is_named_by_the_check_and_read_as_the_driver_would()
         assert!(
             format!("{:?}", refused.expect_err("is refused")).contains("unresolved merge conflict")
         );
-    }
+    });
 }
 
 #[test]

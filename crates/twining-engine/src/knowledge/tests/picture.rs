@@ -3,6 +3,7 @@
 use super::super::{DrawFormat, DrawInput, KnowledgeDrawing};
 use crate::Failure;
 use crate::testing::Project;
+use twining_testcases::each;
 
 fn draw(
     project: &Project,
@@ -51,12 +52,12 @@ fn the_graph_is_drawn_whole_by_level_and_around_a_node() {
         draw(&project, DrawFormat::Mermaid, Some("architecture"), None, 1).expect("is drawn");
     assert_eq!(counted(&level), (2, 1));
     assert!(level.text.starts_with("flowchart"), "{}", level.text);
-    for (depth, nodes) in [(0, 1), (1, 3), (2, 4)] {
+    each([(0, 1), (1, 3), (2, 4)], |(depth, nodes)| {
         assert_eq!(
             draw(&project, DrawFormat::Dot, None, Some("b"), depth).expect("is drawn").nodes,
             nodes
         );
-    }
+    });
     let dot = draw(&project, DrawFormat::Dot, None, Some("d"), 0).expect("is drawn").text;
     let only =
         r#"    "d" [type="component", level="implementation", status="current", description="d"];"#;

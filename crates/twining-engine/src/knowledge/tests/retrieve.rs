@@ -1,6 +1,7 @@
 //! What is found, in which order, and that it is never old.
 
 use twining_dot::DotDocument;
+use twining_testcases::each;
 
 use crate::testing::Project;
 use crate::{KnowledgePackInput, KnowledgeRetrieveInput, RetrieveOutcome};
@@ -56,47 +57,53 @@ fn words_find_nodes_and_steps_find_those_around_them() {
 #[test]
 fn every_field_is_searched_and_identifiers_fall_into_their_parts() {
     let project = project();
-    for (word, id) in [
-        ("profile", "error-handling"),
-        ("endpoint", "api-design"),
-        ("db", "database-access"),
-        ("middleware", "auth-middleware"),
-    ] {
-        assert!(ask(&project, word, "all", 0).hits.contains(&id.to_owned()), "{word}");
-    }
+    each(
+        [
+            ("profile", "error-handling"),
+            ("endpoint", "api-design"),
+            ("db", "database-access"),
+            ("middleware", "auth-middleware"),
+        ],
+        |(word, id)| {
+            assert!(ask(&project, word, "all", 0).hits.contains(&id.to_owned()), "{word}");
+        },
+    );
 }
 
 #[test]
 fn no_punctuation_is_syntax_and_the_order_is_always_the_same() {
     let project = project();
-    for hostile in [
-        "foo\"bar",
-        "\"",
-        "' OR 1=1 --",
-        "NEAR(api, 2)",
-        "api*",
-        "(((",
-        "tag:api",
-        "-",
-        "\u{0}api",
-        "a AND",
-        "{}[]^",
-    ] {
-        let input = KnowledgeRetrieveInput {
-            terms: Some(hostile.into()),
-            ..KnowledgeRetrieveInput::default()
-        };
-        if hostile.contains('\0') {
-            assert!(project.engine.knowledge_retrieve(&input).is_err());
-            continue;
-        }
-        let first = project.engine.knowledge_retrieve(&input).expect("is answered");
-        assert_eq!(
-            project.another_engine().knowledge_retrieve(&input).expect("is answered"),
-            first,
-            "{hostile}"
-        );
-    }
+    each(
+        [
+            "foo\"bar",
+            "\"",
+            "' OR 1=1 --",
+            "NEAR(api, 2)",
+            "api*",
+            "(((",
+            "tag:api",
+            "-",
+            "\u{0}api",
+            "a AND",
+            "{}[]^",
+        ],
+        |hostile| {
+            let input = KnowledgeRetrieveInput {
+                terms: Some(hostile.into()),
+                ..KnowledgeRetrieveInput::default()
+            };
+            if hostile.contains('\0') {
+                assert!(project.engine.knowledge_retrieve(&input).is_err());
+                return;
+            }
+            let first = project.engine.knowledge_retrieve(&input).expect("is answered");
+            assert_eq!(
+                project.another_engine().knowledge_retrieve(&input).expect("is answered"),
+                first,
+                "{hostile}"
+            );
+        },
+    );
 }
 
 #[test]
@@ -148,13 +155,16 @@ fn a_limit_counts_hits_and_not_their_neighbours() {
     };
     let found = project.engine.knowledge_retrieve(&input).expect("is answered");
     assert_eq!((found.hits.len(), found.neighbors.len()), (1, 2));
-    for wrong in [
-        KnowledgeRetrieveInput { max_results: Some(0), ..input.clone() },
-        KnowledgeRetrieveInput { depth: Some(4), ..input.clone() },
-        KnowledgeRetrieveInput { level: Some("high".into()), ..input },
-    ] {
-        assert!(project.engine.knowledge_retrieve(&wrong).is_err(), "{wrong:?}");
-    }
+    each(
+        [
+            KnowledgeRetrieveInput { max_results: Some(0), ..input.clone() },
+            KnowledgeRetrieveInput { depth: Some(4), ..input.clone() },
+            KnowledgeRetrieveInput { level: Some("high".into()), ..input },
+        ],
+        |wrong| {
+            assert!(project.engine.knowledge_retrieve(&wrong).is_err(), "{wrong:?}");
+        },
+    );
 }
 
 #[test]
@@ -179,11 +189,11 @@ fn an_edit_of_the_same_length_at_the_same_time_is_noticed() {
 fn a_missing_an_empty_and_a_broken_file_are_answered() {
     let project = Project::new();
     assert_eq!(ask(&project, "api", "all", 1).count, 0);
-    for text in ["", "digraph {}", "not a graph at all"] {
+    each(["", "digraph {}", "not a graph at all"], |text| {
         project.write("knowledge.dot", text);
         let found = ask(&project, "api", "all", 1);
         assert_eq!((found.count, found.note.is_some()), (0, true), "{text}");
-    }
+    });
     project.write(
         "knowledge.dot",
         &FIVE.replace("deprecated\"", "gone\"").replace("digraph", "digraph x y"),

@@ -3,6 +3,7 @@
 use super::super::{Changes, ReviewContext, ReviewContextInput, RuleChange};
 use crate::testing::Project;
 use crate::{Failure, KnowledgePackInput};
+use twining_testcases::each;
 
 const BASE: &str = r#"digraph {
     api [type=component level=architecture status=current description="The API" path="src/api"];
@@ -93,14 +94,17 @@ fn a_change_is_held_against_its_rules_and_its_own_edits_of_the_graph() {
     assert!(
         context.pack.as_ref().is_some_and(|pack| pack.found.hits.contains(&"audited".to_owned()))
     );
-    for words in [
-        "### What the author was given",
-        "- **audited**: Every call is audited (it applies to src/api/a.rs)",
-        "- new: cache",
-        "- changed: old (description)",
-    ] {
-        assert!(context.prompt.contains(words), "{words} in {}", context.prompt);
-    }
+    each(
+        [
+            "### What the author was given",
+            "- **audited**: Every call is audited (it applies to src/api/a.rs)",
+            "- new: cache",
+            "- changed: old (description)",
+        ],
+        |words| {
+            assert!(context.prompt.contains(words), "{words} in {}", context.prompt);
+        },
+    );
 }
 
 #[test]
@@ -133,7 +137,7 @@ fn a_plan_is_held_against_the_rules_of_what_it_is_about_without_asking_git() {
     let project = Project::new();
     project.write("knowledge.dot", BASE);
     pack(&project);
-    for kind in ["plan", "budget"] {
+    each(["plan", "budget"], |kind| {
         let context = review(&project, kind, &OneCommit { before: None, files: &[] });
         assert_eq!(
             context.critical_rules.iter().map(|rule| rule.id.as_str()).collect::<Vec<_>>(),
@@ -141,7 +145,7 @@ fn a_plan_is_held_against_the_rules_of_what_it_is_about_without_asking_git() {
             "{kind}"
         );
         assert!(context.notes.is_empty() && !context.knowledge_modified, "{:?}", context.notes);
-    }
+    });
     let metrics = project.engine.knowledge_metrics().expect("adds up");
     assert_eq!(metrics.stories["S-1"].reviews, 2);
 }
@@ -314,48 +318,66 @@ fn where_no_main_branch_is_found_the_review_says_so() {
 
 #[test]
 fn a_change_that_puts_another_file_in_the_graphs_place_is_judged_by_the_one_it_replaces() {
-    for (file, changed) in
-        [(".maestro/knowledge.dot", ".maestro/knowledge.dot"), ("empty.dot", ".twining/config.yml")]
-    {
-        let project = Project::new();
-        project.write("knowledge.dot", BASE);
-        std::fs::create_dir_all(project.path().join(".maestro")).expect("makes it");
-        std::fs::write(project.path().join(file), "digraph {}").expect("writes");
-        if changed == ".twining/config.yml" {
-            project.write("config.yml", "version: 1\nknowledge: {path: empty.dot}\n");
-        }
-        let context =
-            review(&project, "code", &OneCommit { before: Some(BASE), files: &[file, changed] });
-        assert_eq!((context.knowledge_file.as_str(), context.knowledge_modified), (file, true));
-        let rules: Vec<_> =
-            context.critical_rules.iter().map(|rule| (rule.id.as_str(), rule.change)).collect();
-        assert_eq!(
-            rules,
-            [("audited", Some(RuleChange::Removed)), ("fenced", Some(RuleChange::Removed))]
-        );
-        assert!(
-            context.notes.iter().any(|note| note.contains("replaces `.twining/knowledge.dot`")),
-            "{:?}",
-            context.notes
-        );
-    }
+    each(
+        [
+            (".maestro/knowledge.dot", ".maestro/knowledge.dot"),
+            ("empty.dot", ".twining/config.yml"),
+        ],
+        |(file, changed)| {
+            let project = Project::new();
+            project.write("knowledge.dot", BASE);
+            std::fs::create_dir_all(project.path().join(".maestro")).expect("makes it");
+            std::fs::write(project.path().join(file), "digraph {}").expect("writes");
+            if changed == ".twining/config.yml" {
+                project.write("config.yml", "version: 1\nknowledge: {path: empty.dot}\n");
+            }
+            let context = review(
+                &project,
+                "code",
+                &OneCommit { before: Some(BASE), files: &[file, changed] },
+            );
+            assert_eq!((context.knowledge_file.as_str(), context.knowledge_modified), (file, true));
+            let rules: Vec<_> =
+                context.critical_rules.iter().map(|rule| (rule.id.as_str(), rule.change)).collect();
+            assert_eq!(
+                rules,
+                [("audited", Some(RuleChange::Removed)), ("fenced", Some(RuleChange::Removed))]
+            );
+            assert!(
+                context.notes.iter().any(|note| note.contains("replaces `.twining/knowledge.dot`")),
+                "{:?}",
+                context.notes
+            );
+        },
+    );
 }
 
 #[test]
 fn a_rule_that_is_narrowed_is_told_wherever_the_rest_of_the_change_is() {
     let project = Project::new();
-    for (paths, change) in [
-        ("src/nothing", Some(RuleChange::Narrowed)),
-        ("src/db/a.rs", Some(RuleChange::Narrowed)),
-        ("src", None),
-        ("src/db, src/x", None),
-    ] {
-        project
-            .write("knowledge.dot", &BASE.replace("path=\"src/db\"", &format!("path=\"{paths}\"")));
-        let context =
-            review(&project, "code", &OneCommit { before: Some(BASE), files: &["src/api/a.rs"] });
-        let fenced =
-            context.critical_rules.iter().find(|rule| rule.id == "fenced").map(|rule| rule.change);
-        assert_eq!(fenced.flatten(), change, "{paths}");
-    }
+    each(
+        [
+            ("src/nothing", Some(RuleChange::Narrowed)),
+            ("src/db/a.rs", Some(RuleChange::Narrowed)),
+            ("src", None),
+            ("src/db, src/x", None),
+        ],
+        |(paths, change)| {
+            project.write(
+                "knowledge.dot",
+                &BASE.replace("path=\"src/db\"", &format!("path=\"{paths}\"")),
+            );
+            let context = review(
+                &project,
+                "code",
+                &OneCommit { before: Some(BASE), files: &["src/api/a.rs"] },
+            );
+            let fenced = context
+                .critical_rules
+                .iter()
+                .find(|rule| rule.id == "fenced")
+                .map(|rule| rule.change);
+            assert_eq!(fenced.flatten(), change, "{paths}");
+        },
+    );
 }

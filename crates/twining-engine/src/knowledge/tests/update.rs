@@ -2,6 +2,7 @@
 
 use crate::testing::Project;
 use crate::{Failure, KnowledgeUpdateInput, KnowledgeUpdateOutcome, Operation};
+use twining_testcases::each;
 
 const FILE: &str = "// ours\ndigraph K {\n    node [shape=box]; # a default\n\n    \"a\" [type=\"component\" level=\"architecture\" status=\"current\"\n         description=\"A\"]; // the first\n    b [type=rule, level=architecture, status=current, description=\"B\", priority=high]\n    a -> b [relation=must_follow];\n}\n";
 
@@ -39,15 +40,18 @@ fn only_the_touched_statements_change() {
     );
     assert_eq!((done.nodes, done.edges, done.written), (3, 2, true));
     let after = text(&project);
-    for remaining in [
-        "// ours\n",
-        "node [shape=box]; # a default\n",
-        "// the first\n",
-        "b [type=rule, level=architecture, status=current, description=\"B\", priority=high]\n",
-        "a -> b [relation=must_follow];\n",
-    ] {
-        assert!(after.contains(remaining), "{remaining} in {after}");
-    }
+    each(
+        [
+            "// ours\n",
+            "node [shape=box]; # a default\n",
+            "// the first\n",
+            "b [type=rule, level=architecture, status=current, description=\"B\", priority=high]\n",
+            "a -> b [relation=must_follow];\n",
+        ],
+        |remaining| {
+            assert!(after.contains(remaining), "{remaining} in {after}");
+        },
+    );
     assert!(
         after.contains("description=\"The API\"]; // the first")
             && after.contains(r#"keeps \"hot\" rows"#),
@@ -64,14 +68,18 @@ fn only_the_touched_statements_change() {
 fn a_path_that_leads_out_of_the_project_is_refused() {
     let project = Project::new();
     project.write("knowledge.dot", FILE);
-    for path in ["../../etc/passwd", "/etc/passwd", "src/../../other", "..\\\\other", "src/a, ../b"]
-    {
-        let refused =
-            update(&project, &serde_json::json!([{"op": "update_node", "id": "a", "path": path}]))
-                .expect_err(path)
-                .to_string();
-        assert!(refused.contains("must be inside the project"), "{refused}");
-    }
+    each(
+        ["../../etc/passwd", "/etc/passwd", "src/../../other", "..\\\\other", "src/a, ../b"],
+        |path| {
+            let refused = update(
+                &project,
+                &serde_json::json!([{"op": "update_node", "id": "a", "path": path}]),
+            )
+            .expect_err(path)
+            .to_string();
+            assert!(refused.contains("must be inside the project"), "{refused}");
+        },
+    );
     assert_eq!(text(&project), FILE);
     update(
         &project,
@@ -85,54 +93,57 @@ fn one_wrong_operation_undoes_all() {
     let project = Project::new();
     project.write("knowledge.dot", FILE);
     let node = serde_json::json!({"op": "add_node", "id": "c", "type": "pattern", "level": "implementation", "status": "current", "description": "C"});
-    for (wrong, message) in [
-        (
-            serde_json::json!({"op": "add_node", "id": "a", "type": "pattern"}),
-            "`operations[1].id` cannot be applied; the node a exists already",
-        ),
-        (
-            serde_json::json!({"op": "update_node", "id": "nobody", "tag": "x"}),
-            "there is no node nobody",
-        ),
-        (
-            serde_json::json!({"op": "remove_edge", "from": "a", "to": "b", "relation": "uses"}),
-            "there is no edge a -> b",
-        ),
-        (
-            serde_json::json!({"op": "add_edge", "from": "a", "to": "zz", "relation": "uses"}),
-            "`operations[1].to` cannot be applied; there is no node zz",
-        ),
-        (
-            serde_json::json!({"op": "add_edge", "from": "a", "to": "b", "relation": "must_follow"}),
-            "already connects these two nodes",
-        ),
-        (
-            serde_json::json!({"op": "update_node", "id": "b", "status": "active"}),
-            "status of 'b': invalid status 'active', must be one of: current, deprecated, future, legacy (current)",
-        ),
-        (
-            serde_json::json!({"op": "update_node", "id": "b", "priority": ""}),
-            "priority is required for nodes of type 'rule'",
-        ),
-        (
-            serde_json::json!({"op": "update_node", "id": "b", "note": "x"}),
-            "`operations[1].note` is a field of edges, not nodes",
-        ),
-        (
-            serde_json::json!({"op": "add_edge", "from": "a", "to": "b", "relation": "uses", "tag": "x"}),
-            "`operations[1].tag` is a field of nodes, not edges",
-        ),
-        (
-            serde_json::json!({"op": "add_edge", "from": "a", "to": "b"}),
-            "`operations[1].relation` is required",
-        ),
-    ] {
-        let failure = update(&project, &serde_json::json!([node, wrong]))
-            .expect_err("is refused")
-            .to_string();
-        assert!(failure.contains(message), "{failure}");
-        assert_eq!(text(&project), FILE, "{failure}");
-    }
+    each(
+        [
+            (
+                serde_json::json!({"op": "add_node", "id": "a", "type": "pattern"}),
+                "`operations[1].id` cannot be applied; the node a exists already",
+            ),
+            (
+                serde_json::json!({"op": "update_node", "id": "nobody", "tag": "x"}),
+                "there is no node nobody",
+            ),
+            (
+                serde_json::json!({"op": "remove_edge", "from": "a", "to": "b", "relation": "uses"}),
+                "there is no edge a -> b",
+            ),
+            (
+                serde_json::json!({"op": "add_edge", "from": "a", "to": "zz", "relation": "uses"}),
+                "`operations[1].to` cannot be applied; there is no node zz",
+            ),
+            (
+                serde_json::json!({"op": "add_edge", "from": "a", "to": "b", "relation": "must_follow"}),
+                "already connects these two nodes",
+            ),
+            (
+                serde_json::json!({"op": "update_node", "id": "b", "status": "active"}),
+                "status of 'b': invalid status 'active', must be one of: current, deprecated, future, legacy (current)",
+            ),
+            (
+                serde_json::json!({"op": "update_node", "id": "b", "priority": ""}),
+                "priority is required for nodes of type 'rule'",
+            ),
+            (
+                serde_json::json!({"op": "update_node", "id": "b", "note": "x"}),
+                "`operations[1].note` is a field of edges, not nodes",
+            ),
+            (
+                serde_json::json!({"op": "add_edge", "from": "a", "to": "b", "relation": "uses", "tag": "x"}),
+                "`operations[1].tag` is a field of nodes, not edges",
+            ),
+            (
+                serde_json::json!({"op": "add_edge", "from": "a", "to": "b"}),
+                "`operations[1].relation` is required",
+            ),
+        ],
+        |(wrong, message)| {
+            let failure = update(&project, &serde_json::json!([node, wrong]))
+                .expect_err("is refused")
+                .to_string();
+            assert!(failure.contains(message), "{failure}");
+            assert_eq!(text(&project), FILE, "{failure}");
+        },
+    );
     assert!(update(&project, &serde_json::json!([])).is_err());
 }
 
@@ -239,14 +250,14 @@ fn a_path_is_kept_from_the_project_on_however_it_is_named() {
     update(&project, &serde_json::json!([{"op": "update_node", "id": "a", "path": path}]))
         .expect("is done");
     assert!(text(&project).contains("path=\"src/x.rs, src/y\""), "{}", text(&project));
-    for outside in ["/etc/passwd", "../x", "src/y, /etc"] {
+    each(["/etc/passwd", "../x", "src/y, /etc"], |outside| {
         let refused = update(
             &project,
             &serde_json::json!([{"op": "update_node", "id": "a", "path": outside}]),
         )
         .expect_err("leads out");
         assert!(refused.to_string().contains("path"), "{refused}");
-    }
+    });
 }
 
 #[test]

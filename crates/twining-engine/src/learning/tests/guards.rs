@@ -1,6 +1,7 @@
 //! Guards made from patterns.
 
 use std::fs;
+use twining_testcases::each;
 
 use serde_json::json;
 
@@ -169,9 +170,9 @@ fn conditions_that_are_given_count_and_a_guard_about_nothing_is_refused() {
 #[test]
 fn a_policy_nobody_can_read_is_left_alone() {
     let project = troubled();
-    for broken in ["guards: [\n", "guards: [{id: a, tools: [Bash], say: x}]\n"] {
+    each(["guards: [\n", "guards: [{id: a, tools: [Bash], say: x}]\n"], |broken| {
         fs::write(project.path().join(".twining/policy.yml"), broken).expect("writes");
         assert!(create(&project, |_| {}).is_err());
         assert_eq!(policy(&project), broken);
-    }
+    });
 }

@@ -4,6 +4,7 @@ use super::*;
 use crate::QueryTracesInput;
 use crate::learning::{RecordedCall, action_summary, masked};
 use crate::search::SearchMode;
+use twining_testcases::each;
 
 #[test]
 fn a_trace_is_found_by_its_words_its_type_its_guard_and_its_time() {
@@ -81,17 +82,20 @@ fn a_trace_is_found_by_its_fields_however_another_program_spelt_them() {
             .map(|hit| hit.trace.id)
             .collect()
     };
-    for input in [
-        QueryTracesInput { kind: Some("violation".into()), ..Default::default() },
-        QueryTracesInput { agent: Some("ada".into()), ..Default::default() },
-        QueryTracesInput {
-            guard: Some("no-push".into()),
-            blocked: Some(true),
-            ..Default::default()
+    each(
+        [
+            QueryTracesInput { kind: Some("violation".into()), ..Default::default() },
+            QueryTracesInput { agent: Some("ada".into()), ..Default::default() },
+            QueryTracesInput {
+                guard: Some("no-push".into()),
+                blocked: Some(true),
+                ..Default::default()
+            },
+        ],
+        |input| {
+            assert_eq!(ids(input.clone()), [spelt, plain], "{input:?}");
         },
-    ] {
-        assert_eq!(ids(input.clone()), [spelt, plain], "{input:?}");
-    }
+    );
     assert_eq!(ids(QueryTracesInput { guard: Some("a/b".into()), ..Default::default() }), [other]);
 }
 
@@ -157,24 +161,31 @@ fn a_trace_is_found_by_what_it_means() {
 #[test]
 fn what_a_trace_may_not_be_is_refused_by_name() {
     let project = Project::new();
-    for (input, field) in [
-        (StoreTraceInput { kind: "rumour".into(), ..pushed() }, "`type` must be one of correction"),
-        (
-            StoreTraceInput { what_happened: " ".into(), ..pushed() },
-            "`what_happened` must not be empty",
-        ),
-        (
-            StoreTraceInput { what_happened: "x".repeat(4000), ..pushed() },
-            "`what_happened` must be at most",
-        ),
-        (
-            StoreTraceInput { blocked: Some(true), ..pushed() },
-            "`blocked` applies only to violations",
-        ),
-    ] {
-        let refused = project.engine.store_trace(&agent_in("s"), &input).expect_err("is refused");
-        assert!(refused.to_string().starts_with(field), "{refused}");
-    }
+    each(
+        [
+            (
+                StoreTraceInput { kind: "rumour".into(), ..pushed() },
+                "`type` must be one of correction",
+            ),
+            (
+                StoreTraceInput { what_happened: " ".into(), ..pushed() },
+                "`what_happened` must not be empty",
+            ),
+            (
+                StoreTraceInput { what_happened: "x".repeat(4000), ..pushed() },
+                "`what_happened` must be at most",
+            ),
+            (
+                StoreTraceInput { blocked: Some(true), ..pushed() },
+                "`blocked` applies only to violations",
+            ),
+        ],
+        |(input, field)| {
+            let refused =
+                project.engine.store_trace(&agent_in("s"), &input).expect_err("is refused");
+            assert!(refused.to_string().starts_with(field), "{refused}");
+        },
+    );
     assert!(!project.path().join(".twining/traces.jsonl").exists());
 }
 
@@ -283,7 +294,7 @@ fn a_call_of_more_edits_than_a_record_holds_is_kept_by_its_first() {
         }
     };
     assert_eq!(remaining(100), (false, 100));
-    for many in [200, 256, 257, 258, 20_000] {
+    each([200, 256, 257, 258, 20_000], |many| {
         assert_eq!(remaining(many), (true, 1), "{many}");
-    }
+    });
 }

@@ -3,6 +3,7 @@
 use super::{LOGGED_OUT, found};
 use crate::testing::{Project, caller, choice};
 use crate::{DecideInput, Engine, PostInput, QueryInput, SearchDecisionsInput};
+use twining_testcases::each;
 
 const INSIDE: &str = "users are logged out when their session token expires";
 const OUTSIDE: &str = "users are logged out when the session token is rotated";
@@ -147,24 +148,27 @@ fn decisions_are_narrowed_by_domain_status_confidence_scope_and_time() {
     let since = project.clock.now().to_string();
     project.decide(&high(choice("api", "src/auth/", INSIDE)));
     let any = SearchDecisionsInput::default();
-    for filter in [
-        SearchDecisionsInput { domain: Some("api".into()), ..any.clone() },
-        SearchDecisionsInput { confidence: Some("high".into()), ..any.clone() },
-        SearchDecisionsInput { scope: Some("src/auth/".into()), ..any.clone() },
-        SearchDecisionsInput { since: Some(since), ..any.clone() },
-    ] {
-        both_ways(&project, &|engine, question| {
-            let outcome = engine
-                .search_decisions(&SearchDecisionsInput {
-                    query: question.into(),
-                    ..filter.clone()
-                })
-                .expect("searches");
-            let summaries: Vec<&str> =
-                outcome.results.iter().map(|hit| hit.decision.summary.as_str()).collect();
-            assert_eq!(summaries, [INSIDE], "{question} {filter:?}");
-        });
-    }
+    each(
+        [
+            SearchDecisionsInput { domain: Some("api".into()), ..any.clone() },
+            SearchDecisionsInput { confidence: Some("high".into()), ..any.clone() },
+            SearchDecisionsInput { scope: Some("src/auth/".into()), ..any.clone() },
+            SearchDecisionsInput { since: Some(since), ..any.clone() },
+        ],
+        |filter| {
+            both_ways(&project, &|engine, question| {
+                let outcome = engine
+                    .search_decisions(&SearchDecisionsInput {
+                        query: question.into(),
+                        ..filter.clone()
+                    })
+                    .expect("searches");
+                let summaries: Vec<&str> =
+                    outcome.results.iter().map(|hit| hit.decision.summary.as_str()).collect();
+                assert_eq!(summaries, [INSIDE], "{question} {filter:?}");
+            });
+        },
+    );
     both_ways(&project, &|engine, question| {
         let of = |status: &str| {
             let input = SearchDecisionsInput {
@@ -192,13 +196,16 @@ fn decisions_are_narrowed_by_domain_status_confidence_scope_and_time() {
 fn a_typo_in_a_filter_is_refused_by_name() {
     let project = Project::new();
     let any = QueryInput { query: "x".into(), ..QueryInput::default() };
-    for (field, input) in [
-        ("status", QueryInput { status: Some("opened".into()), ..any.clone() }),
-        ("since", QueryInput { since: Some("yesterday".into()), ..any.clone() }),
-        ("entry_types", QueryInput { entry_types: vec!["findings".into()], ..any.clone() }),
-        ("scope", QueryInput { scope: Some("../x".into()), ..any.clone() }),
-    ] {
-        let refused = project.engine.query(&input).expect_err("refused").to_string();
-        assert!(refused.starts_with(&format!("`{field}` ")), "{refused}");
-    }
+    each(
+        [
+            ("status", QueryInput { status: Some("opened".into()), ..any.clone() }),
+            ("since", QueryInput { since: Some("yesterday".into()), ..any.clone() }),
+            ("entry_types", QueryInput { entry_types: vec!["findings".into()], ..any.clone() }),
+            ("scope", QueryInput { scope: Some("../x".into()), ..any.clone() }),
+        ],
+        |(field, input)| {
+            let refused = project.engine.query(&input).expect_err("refused").to_string();
+            assert!(refused.starts_with(&format!("`{field}` ")), "{refused}");
+        },
+    );
 }

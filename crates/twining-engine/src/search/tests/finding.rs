@@ -1,4 +1,5 @@
 use serde_json::json;
+use twining_testcases::each;
 
 use super::{LOGGED_OUT, about_sessions, ask, finding, found};
 use crate::testing::{Project, caller, choice};
@@ -75,10 +76,10 @@ fn what_was_found_says_what_spoke_for_it_and_the_parts_add_up() {
     let outcome = ask(&project.engine, "session token expiry");
     let first = &outcome.results[0];
     assert!(first.why.lexical > 0.0 && first.why.semantic > 0.0, "{:?}", first.why);
-    for hit in &outcome.results {
+    each(&outcome.results, |hit| {
         assert!((0.0..=1.0).contains(&hit.relevance), "{hit:?}");
         assert!((hit.why.worth().clamp(0.0, 1.0) - hit.relevance).abs() < 0.005, "{hit:?}");
-    }
+    });
     let shown = serde_json::to_value(first).expect("is JSON");
     assert_eq!(
         shown["why"].as_object().expect("an object").keys().collect::<Vec<_>>(),
@@ -93,20 +94,23 @@ fn an_identifier_answers_to_its_parts_and_its_parts_to_the_identifier() {
     let project = Project::new();
     project.post("finding", "getUserProfile is slow");
     project.post("finding", "the parser is fast");
-    for question in [
-        "user profile",
-        "user_profile",
-        "UserProfile",
-        "get-user-profile",
-        "getUserProfile",
-        "USER_PROFILE",
-    ] {
-        assert_eq!(
-            found(&ask(&project.engine, question)),
-            ["getUserProfile is slow"],
-            "{question}"
-        );
-    }
+    each(
+        [
+            "user profile",
+            "user_profile",
+            "UserProfile",
+            "get-user-profile",
+            "getUserProfile",
+            "USER_PROFILE",
+        ],
+        |question| {
+            assert_eq!(
+                found(&ask(&project.engine, question)),
+                ["getUserProfile is slow"],
+                "{question}"
+            );
+        },
+    );
     project.post("finding", "parse_http_header drops a comma");
     project.post("finding", "the XMLHttpRequest shim is gone");
     assert_eq!(
@@ -123,9 +127,9 @@ fn an_identifier_answers_to_its_parts_and_its_parts_to_the_identifier() {
 fn words_are_found_in_their_other_forms() {
     let project = Project::new();
     project.post("finding", "expired tokens are cached twice");
-    for question in ["token expires", "caching", "expire"] {
+    each(["token expires", "caching", "expire"], |question| {
         assert_eq!(found(&ask(&project.engine, question)).len(), 1, "{question}");
-    }
+    });
 }
 
 #[test]

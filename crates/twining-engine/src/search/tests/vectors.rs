@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use twining_testcases::each;
 
 use twining_embed::Model;
 use twining_store::disk::{DiskOp, Fault, Probe};
@@ -95,34 +96,37 @@ fn a_half_row_behind_the_last_is_cut_off_by_the_next_writer() {
 
 #[test]
 fn rows_with_flipped_bytes_are_passed_over_and_made_again() {
-    for offset in [HEAD, HEAD + 9, HEAD + ROW + 100, HEAD + 3 * ROW - 1] {
+    each([HEAD, HEAD + 9, HEAD + ROW + 100, HEAD + 3 * ROW - 1], |offset| {
         is_mended(|project| {
             let mut bytes = fs::read(file(project)).expect("there");
             bytes[offset] ^= 0x10;
             fs::write(file(project), bytes).expect("writes");
             assert_eq!(waiting(&project.another_engine_with_model()), 1, "one row is damaged");
         });
-    }
+    });
 }
 
 #[test]
 fn a_damaged_head_another_model_an_empty_file_and_noise_cost_every_vector_and_no_more() {
-    for damage in [
-        |bytes: &mut Vec<u8>| bytes[0] ^= 1,
-        |bytes: &mut Vec<u8>| bytes[9] ^= 1,
-        |bytes: &mut Vec<u8>| bytes.truncate(HEAD - 3),
-        |bytes: &mut Vec<u8>| bytes.clear(),
-        |bytes: &mut Vec<u8>| {
-            bytes.iter_mut().for_each(|byte| *byte = byte.wrapping_mul(31).wrapping_add(7));
+    each(
+        [
+            |bytes: &mut Vec<u8>| bytes[0] ^= 1,
+            |bytes: &mut Vec<u8>| bytes[9] ^= 1,
+            |bytes: &mut Vec<u8>| bytes.truncate(HEAD - 3),
+            |bytes: &mut Vec<u8>| bytes.clear(),
+            |bytes: &mut Vec<u8>| {
+                bytes.iter_mut().for_each(|byte| *byte = byte.wrapping_mul(31).wrapping_add(7));
+            },
+        ],
+        |damage| {
+            is_mended(|project| {
+                let mut bytes = fs::read(file(project)).expect("there");
+                damage(&mut bytes);
+                fs::write(file(project), bytes).expect("writes");
+                assert_eq!(waiting(&project.another_engine_with_model()), 3);
+            });
         },
-    ] {
-        is_mended(|project| {
-            let mut bytes = fs::read(file(project)).expect("there");
-            damage(&mut bytes);
-            fs::write(file(project), bytes).expect("writes");
-            assert_eq!(waiting(&project.another_engine_with_model()), 3);
-        });
-    }
+    );
 }
 
 #[test]
@@ -254,7 +258,7 @@ impl Probe for FullDisk {
 #[test]
 fn a_full_disk_costs_time_and_no_vector() {
     const ENOSPC: i32 = 28;
-    for fault in [Fault::Fail(ENOSPC), Fault::Short(7, ENOSPC), Fault::Short(ROW + 30, ENOSPC)] {
+    each([Fault::Fail(ENOSPC), Fault::Short(7, ENOSPC), Fault::Short(ROW + 30, ENOSPC)], |fault| {
         let disk = Arc::new(FullDisk { full: AtomicBool::new(false), fault });
         let project = Project::with_model_on(disk.clone());
         project.post("finding", "the release notes are generated from commit messages");
@@ -276,7 +280,7 @@ fn a_full_disk_costs_time_and_no_vector() {
             0,
             "{fault:?}: and another sees it"
         );
-    }
+    });
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::report::{CiFinding, Severity};
 use super::{features, policy};
 use crate::governance::reports::TestCase;
+use twining_testcases::each;
 
 fn is_named(test: &str, [file, suite, class, name]: [&str; 4]) -> bool {
     let place = [file, suite, class, name].map(str::to_owned);
@@ -12,15 +13,18 @@ fn is_named(test: &str, [file, suite, class, name]: [&str; 4]) -> bool {
 #[test]
 fn a_test_is_named_as_its_runner_names_it() {
     let pytest = ["", "pytest", "tests.test_login.TestLogin", "test_ok[1-2]"];
-    for test in [
-        "test_ok",
-        "tests/test_login.py::TestLogin::test_ok",
-        "tests/test_login.py",
-        "TestLogin",
-        "test_ok[1-2]",
-    ] {
-        assert!(is_named(test, pytest), "{test}");
-    }
+    each(
+        [
+            "test_ok",
+            "tests/test_login.py::TestLogin::test_ok",
+            "tests/test_login.py",
+            "TestLogin",
+            "test_ok[1-2]",
+        ],
+        |test| {
+            assert!(is_named(test, pytest), "{test}");
+        },
+    );
     let nextest = ["", "twining-store", "twining-store", "integrity::tests::an_entry"];
     for test in ["integrity::tests::an_entry", "an_entry", "integrity::tests", "twining-store"] {
         assert!(is_named(test, nextest), "{test}");

@@ -44,7 +44,7 @@ fn may_count(line: &str) -> bool {
     is_tap || line.as_bytes().windows(4).any(is_stem)
 }
 
-/// Totals of the lines so far. If a runner reports the same counts twice, [`Tally::total`] picks
+/// Totals of the lines so far. If a runner reports the same counts twice, [`OutputCounts::total`] picks
 /// one source.
 #[derive(Default)]
 struct OutputCounts {

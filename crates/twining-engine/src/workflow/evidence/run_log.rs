@@ -290,6 +290,7 @@ pub(in crate::workflow) fn is_one_of(names: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::workflow::evidence::run_log::*;
+    use twining_testcases::each;
 
     fn of(paths: &[&str], filters: &[&str]) -> TestSelection {
         let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
@@ -299,19 +300,22 @@ mod tests {
     #[test]
     fn a_run_covers_a_feature_if_it_runs_one_of_its_tests() {
         let tests = ["tests/test_login.py".to_owned(), "auth::tests::locks".to_owned()];
-        for (selection, covers) in [
-            (of(&[], &[]), true),
-            (of(&["tests/"], &[]), true),
-            (of(&["tests/test_login.py::test_ok"], &[]), true),
-            (of(&["tests/test_login.py"], &["ok"]), true),
-            (of(&["tests/test_log"], &[]), false),
-            (of(&["tests/test_pay.py"], &[]), false),
-            (of(&[], &["login"]), true),
-            (of(&[], &["test(locks)"]), true),
-            (of(&[], &["pay"]), false),
-        ] {
-            assert_eq!(selection.covers(&tests), covers, "{selection:?}");
-        }
+        each(
+            [
+                (of(&[], &[]), true),
+                (of(&["tests/"], &[]), true),
+                (of(&["tests/test_login.py::test_ok"], &[]), true),
+                (of(&["tests/test_login.py"], &["ok"]), true),
+                (of(&["tests/test_log"], &[]), false),
+                (of(&["tests/test_pay.py"], &[]), false),
+                (of(&[], &["login"]), true),
+                (of(&[], &["test(locks)"]), true),
+                (of(&[], &["pay"]), false),
+            ],
+            |(selection, covers)| {
+                assert_eq!(selection.covers(&tests), covers, "{selection:?}");
+            },
+        );
         assert!(of(&["tests/test_pay.py"], &[]).covers(&[]));
     }
 

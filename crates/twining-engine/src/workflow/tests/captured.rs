@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use twining_model::EvidenceSource;
+use twining_testcases::each;
 
 use crate::failure::Failure;
 use crate::testing::{Project, caller};
@@ -142,15 +143,18 @@ honest_runs! {
 #[test]
 fn what_only_prints_is_no_run() {
     let project = project();
-    for command in [
-        "cat out.log",
-        "echo '4 passed in 0.12s'",
-        "tail -3 out.log | grep passed",
-        "git show HEAD:out.log",
-        "twining features",
-    ] {
-        assert_eq!(capture(&project, command, Some(0), PYTEST), None, "{command}");
-    }
+    each(
+        [
+            "cat out.log",
+            "echo '4 passed in 0.12s'",
+            "tail -3 out.log | grep passed",
+            "git show HEAD:out.log",
+            "twining features",
+        ],
+        |command| {
+            assert_eq!(capture(&project, command, Some(0), PYTEST), None, "{command}");
+        },
+    );
     assert_eq!(capture(&project, "ls -la", Some(0), "total 48\n"), None);
 }
 

@@ -1,6 +1,7 @@
 //! Which run decides whether a feature works.
 
 use twining_model::{EvidenceSource, Time};
+use twining_testcases::each;
 
 use crate::governance::TestCounts;
 use crate::workflow::{
@@ -280,7 +281,7 @@ fn without_files_the_run_must_be_newer_than_the_code_was_reported() {
 
 #[test]
 fn tests_that_were_reported_failed_or_reopened_are_run_again() {
-    for outcome in ["failed", "reopened"] {
+    each(["failed", "reopened"], |outcome| {
         let judge = |runs: &[TestRun]| {
             is_accepted(&judged(&feature(), runs, &files(50, "x"), &[(outcome, 150)]))
         };
@@ -289,5 +290,5 @@ fn tests_that_were_reported_failed_or_reopened_are_run_again() {
             (false, true),
             "{outcome}"
         );
-    }
+    });
 }

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use twining_store::merge::Versions;
+use twining_testcases::each;
 
 use crate::workflow::feature_list_merge::{merge_features, one_list};
 use crate::workflow::{FeatureList, FeatureStatus};
@@ -27,31 +28,34 @@ fn standing(list: &FeatureList) -> Vec<(&str, FeatureStatus, bool)> {
 
 #[test]
 fn each_side_adds_and_advances_in_every_shape() {
-    for shape in [
-        r#"[{"id": "A", "status": "pending"}]"#,
-        r#"{"project": "x", "features": [{"id": "A", "status": "pending"}]}"#,
-        r#"{"features": {"A": {"description": "a", "status": "pending"}}}"#,
-        r#"{"phases": [{"name": "one", "features": [{"id": "A", "status": "pending"}]}]}"#,
-        r#"{"categories": {"ui": {"features": [{"id": "A", "status": "pending"}]}}}"#,
-        r#"{"A": {"status": "pending"}}"#,
-    ] {
-        let add = |text: &str, id: &str| {
-            let fields = json!({"id": id, "description": id, "status": "pending"})
-                .as_object()
-                .cloned()
-                .expect("an object");
-            FeatureList::parse(text).expect("is a list").with_feature(id, &fields)
-        };
-        let ours = add(&shape.replace("pending", "in_progress"), "B");
-        let list = merged(shape, &ours, &add(shape, "C"));
-        let expected = [
-            ("A", FeatureStatus::InProgress, false),
-            ("B", FeatureStatus::Pending, false),
-            ("C", FeatureStatus::Pending, false),
-        ];
-        assert_eq!(standing(&list), expected, "{shape}");
-        assert_eq!(list.problems, Vec::<String>::new(), "{shape}");
-    }
+    each(
+        [
+            r#"[{"id": "A", "status": "pending"}]"#,
+            r#"{"project": "x", "features": [{"id": "A", "status": "pending"}]}"#,
+            r#"{"features": {"A": {"description": "a", "status": "pending"}}}"#,
+            r#"{"phases": [{"name": "one", "features": [{"id": "A", "status": "pending"}]}]}"#,
+            r#"{"categories": {"ui": {"features": [{"id": "A", "status": "pending"}]}}}"#,
+            r#"{"A": {"status": "pending"}}"#,
+        ],
+        |shape| {
+            let add = |text: &str, id: &str| {
+                let fields = json!({"id": id, "description": id, "status": "pending"})
+                    .as_object()
+                    .cloned()
+                    .expect("an object");
+                FeatureList::parse(text).expect("is a list").with_feature(id, &fields)
+            };
+            let ours = add(&shape.replace("pending", "in_progress"), "B");
+            let list = merged(shape, &ours, &add(shape, "C"));
+            let expected = [
+                ("A", FeatureStatus::InProgress, false),
+                ("B", FeatureStatus::Pending, false),
+                ("C", FeatureStatus::Pending, false),
+            ];
+            assert_eq!(standing(&list), expected, "{shape}");
+            assert_eq!(list.problems, Vec::<String>::new(), "{shape}");
+        },
+    );
 }
 
 #[test]

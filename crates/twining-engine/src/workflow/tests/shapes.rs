@@ -1,6 +1,7 @@
 //! Every shape of list that was met, read and changed in place.
 
 use serde_json::json;
+use twining_testcases::each;
 
 use super::{list, say};
 use crate::workflow::{Feature, FeatureList, FeatureStatus};
@@ -11,28 +12,31 @@ fn ids(text: &str) -> Vec<String> {
 
 #[test]
 fn every_shape_in_use_is_read() {
-    for text in [
-        r#"[{"id": "A", "status": "pending"}, {"id": "B", "status": "completed"}]"#,
-        r#"{"project": "x", "features": [{"id": "A"}, {"id": "B", "status": "implemented"}]}"#,
-        r#"{"features": {"A": {"description": "a"}, "B": {"description": "b", "status": "completed", "tested": false}}}"#,
-        r#"{"metadata": {"features": [{"id": "no"}]}, "categories": {"ui": {"features": [{"id": "A"}]}, "api": {"name": "API", "features": [{"id": "B", "status": "done"}]}}}"#,
-        r#"{"phases": [{"name": "one", "features": [{"id": "A"}]}, {"name": "two", "features": [{"id": "B", "status": "completed"}]}]}"#,
-        r#"{"pending": [{"id": "A"}], "completed": [{"id": "B"}]}"#,
-        r#"{"features": {"pending": [{"id": "A"}], "completed": [{"id": "B"}]}}"#,
-        r#"{"A": {"description": "a", "status": "backlog"}, "B": {"status": "completed"}, "metadata": {"status": "ok"}}"#,
-        "\u{FEFF}[{\"id\": \"A\"}, {\"id\": \"B\", \"status\": \"completed\"}]",
-        r#"{"features": [{"name": "group", "features": [{"id": "A"}, {"id": "B", "status": "completed"}]}]}"#,
-    ] {
-        assert_eq!(ids(text), ["A", "B"], "{text}");
-        let list = list(text);
-        assert_eq!(list.problems, Vec::<String>::new(), "{text}");
-        assert_eq!(
-            (list.features[0].status, list.features[1].status),
-            (FeatureStatus::Pending, FeatureStatus::Completed),
-            "{text}"
-        );
-        assert_eq!(say(text), "test B", "{text}");
-    }
+    each(
+        [
+            r#"[{"id": "A", "status": "pending"}, {"id": "B", "status": "completed"}]"#,
+            r#"{"project": "x", "features": [{"id": "A"}, {"id": "B", "status": "implemented"}]}"#,
+            r#"{"features": {"A": {"description": "a"}, "B": {"description": "b", "status": "completed", "tested": false}}}"#,
+            r#"{"metadata": {"features": [{"id": "no"}]}, "categories": {"ui": {"features": [{"id": "A"}]}, "api": {"name": "API", "features": [{"id": "B", "status": "done"}]}}}"#,
+            r#"{"phases": [{"name": "one", "features": [{"id": "A"}]}, {"name": "two", "features": [{"id": "B", "status": "completed"}]}]}"#,
+            r#"{"pending": [{"id": "A"}], "completed": [{"id": "B"}]}"#,
+            r#"{"features": {"pending": [{"id": "A"}], "completed": [{"id": "B"}]}}"#,
+            r#"{"A": {"description": "a", "status": "backlog"}, "B": {"status": "completed"}, "metadata": {"status": "ok"}}"#,
+            "\u{FEFF}[{\"id\": \"A\"}, {\"id\": \"B\", \"status\": \"completed\"}]",
+            r#"{"features": [{"name": "group", "features": [{"id": "A"}, {"id": "B", "status": "completed"}]}]}"#,
+        ],
+        |text| {
+            assert_eq!(ids(text), ["A", "B"], "{text}");
+            let list = list(text);
+            assert_eq!(list.problems, Vec::<String>::new(), "{text}");
+            assert_eq!(
+                (list.features[0].status, list.features[1].status),
+                (FeatureStatus::Pending, FeatureStatus::Completed),
+                "{text}"
+            );
+            assert_eq!(say(text), "test B", "{text}");
+        },
+    );
 }
 
 #[test]
@@ -90,9 +94,12 @@ fn what_is_odd_is_told_and_never_taken_for_finished() {
 
 #[test]
 fn text_that_is_no_list_is_an_error_and_never_an_empty_list() {
-    for text in ["{", "[1,", "5", "\"features\"", "<<<<<<< HEAD\n[]\n=======\n[]\n>>>>>>> main\n"] {
-        assert!(FeatureList::parse(text).is_err(), "{text}");
-    }
+    each(
+        ["{", "[1,", "5", "\"features\"", "<<<<<<< HEAD\n[]\n=======\n[]\n>>>>>>> main\n"],
+        |text| {
+            assert!(FeatureList::parse(text).is_err(), "{text}");
+        },
+    );
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     drop(FeatureList::parse(&deep));
     let nested = format!("{}1{}", r#"{"a":"#.repeat(5_000), "}".repeat(5_000));
@@ -114,30 +121,33 @@ fn a_change_touches_its_own_bytes_only() {
 #[test]
 fn a_new_feature_goes_where_the_others_are() {
     let feature = json!({"id": "N", "status": "pending"}).as_object().cloned().expect("an object");
-    for text in [
-        "",
-        "[]",
-        "{}",
-        r#"{"features": []}"#,
-        r#"{"features": {}}"#,
-        r#"{"metadata": {"a": 1}}"#,
-        r#"[{"id": "A"}]"#,
-        r#"{"categories": {"ui": {"features": [{"id": "A"}]}}}"#,
-        r#"{"completed": [{"id": "A"}], "pending": []}"#,
-        r#"{"A": {"status": "pending"}}"#,
-        r#"{"features": {"A": {"status": "pending"}}, "x": 1}"#,
-    ] {
-        let before = list(text);
-        let after = before.with_feature("N", &feature);
-        let read = list(&after);
-        assert_eq!(
-            read.get("N").map(|feature| feature.status),
-            Some(FeatureStatus::Pending),
-            "{text} -> {after}"
-        );
-        assert_eq!(read.features.len(), before.features.len() + 1, "{after}");
-        assert_eq!(read.problems, Vec::<String>::new(), "{after}");
-    }
+    each(
+        [
+            "",
+            "[]",
+            "{}",
+            r#"{"features": []}"#,
+            r#"{"features": {}}"#,
+            r#"{"metadata": {"a": 1}}"#,
+            r#"[{"id": "A"}]"#,
+            r#"{"categories": {"ui": {"features": [{"id": "A"}]}}}"#,
+            r#"{"completed": [{"id": "A"}], "pending": []}"#,
+            r#"{"A": {"status": "pending"}}"#,
+            r#"{"features": {"A": {"status": "pending"}}, "x": 1}"#,
+        ],
+        |text| {
+            let before = list(text);
+            let after = before.with_feature("N", &feature);
+            let read = list(&after);
+            assert_eq!(
+                read.get("N").map(|feature| feature.status),
+                Some(FeatureStatus::Pending),
+                "{text} -> {after}"
+            );
+            assert_eq!(read.features.len(), before.features.len() + 1, "{after}");
+            assert_eq!(read.problems, Vec::<String>::new(), "{after}");
+        },
+    );
 }
 
 #[test]

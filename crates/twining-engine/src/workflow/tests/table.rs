@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::workflow::{
     FeatureEvent, FeatureState, FeatureStatus, NextAction, advance, event_towards, next,
 };
+use twining_testcases::each;
 
 fn step(status: FeatureStatus, retries: u32, event: FeatureEvent) -> (FeatureStatus, u32) {
     let to = advance("F", FeatureState { status, retries }, event, 2).expect("a step");
@@ -108,20 +109,23 @@ fn features_that_wait_for_each_other_are_named_and_hold_up_nobody_else() {
 
 #[test]
 fn a_step_that_is_skipped_is_refused_with_the_one_that_is_due() {
-    for (from, to, due) in [
-        (FeatureStatus::Pending, FeatureStatus::Completed, "as started"),
-        (FeatureStatus::Pending, FeatureStatus::Tested, "as started"),
-        (FeatureStatus::InProgress, FeatureStatus::Tested, "as completed"),
-        (FeatureStatus::Blocked, FeatureStatus::InProgress, "reopened"),
-        (FeatureStatus::Blocked, FeatureStatus::Tested, "reopened"),
-        (FeatureStatus::Tested, FeatureStatus::Completed, "reopened"),
-        (FeatureStatus::Completed, FeatureStatus::InProgress, "passed or failed"),
-    ] {
-        let refused = event_towards("F", from, to).expect_err("skips a step");
-        let Failure::OutOfStep { why, next_step } = refused else { panic!("{refused:?}") };
-        assert!(next_step.contains(due), "{from:?} -> {to:?}: {next_step}");
-        assert!(why.starts_with("`F` is "), "{why}");
-    }
+    each(
+        [
+            (FeatureStatus::Pending, FeatureStatus::Completed, "as started"),
+            (FeatureStatus::Pending, FeatureStatus::Tested, "as started"),
+            (FeatureStatus::InProgress, FeatureStatus::Tested, "as completed"),
+            (FeatureStatus::Blocked, FeatureStatus::InProgress, "reopened"),
+            (FeatureStatus::Blocked, FeatureStatus::Tested, "reopened"),
+            (FeatureStatus::Tested, FeatureStatus::Completed, "reopened"),
+            (FeatureStatus::Completed, FeatureStatus::InProgress, "passed or failed"),
+        ],
+        |(from, to, due)| {
+            let refused = event_towards("F", from, to).expect_err("skips a step");
+            let Failure::OutOfStep { why, next_step } = refused else { panic!("{refused:?}") };
+            assert!(next_step.contains(due), "{from:?} -> {to:?}: {next_step}");
+            assert!(why.starts_with("`F` is "), "{why}");
+        },
+    );
     for (status, event) in [
         (FeatureStatus::Pending, FeatureEvent::Passed),
         (FeatureStatus::InProgress, FeatureEvent::Failed),
@@ -133,7 +137,7 @@ fn a_step_that_is_skipped_is_refused_with_the_one_that_is_due() {
 
 #[test]
 fn a_feature_can_be_opened_again_from_anywhere_with_fresh_attempts() {
-    for status in FeatureStatus::ALL {
+    each(FeatureStatus::ALL, |status| {
         assert_eq!(step(status, 2, FeatureEvent::Reopened), (FeatureStatus::Pending, 0));
-    }
+    });
 }

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
+use twining_testcases::each;
 
 use serde_json::Value;
 use twining_guard::hosts::ToolResult;
@@ -346,12 +347,13 @@ fn what_waits_for_an_untested_feature_is_not_reported_done() {
     let project = Project::new();
     let text = r#"[{"id": "F1", "status": "blocked"}, {"id": "F3", "depends_on": ["F1"], "status": "in_progress"}]"#;
     fs::write(project.path().join("feature-list.json"), text).expect("writes");
-    for (role, outcome, evidence) in
-        [("coder", "completed", none()), ("tester", "passed", run_of(1))]
-    {
-        let refused = report(&project, "F3", role, outcome, evidence).expect_err("it waits");
-        assert!(refused.to_string().contains("F1"), "{refused}");
-    }
+    each(
+        [("coder", "completed", none()), ("tester", "passed", run_of(1))],
+        |(role, outcome, evidence)| {
+            let refused = report(&project, "F3", role, outcome, evidence).expect_err("it waits");
+            assert!(refused.to_string().contains("F1"), "{refused}");
+        },
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 use super::interpreter::*;
 use super::program_text::code_writes;
+use twining_testcases::each;
 
 /// A line and what it writes: `> file`, `>> file`, `edit file`, `rm file`, `rm -r folder`,
 /// `a -> b` for a copy, `a => b` for a move, `discard folder`; `? …` for each
@@ -356,8 +357,8 @@ fn code_writes_what_its_literals_name() {
         ("# don't open('a', 'w') twice: open('b', 'w')", &["a", "b"]),
         ("if d in ('.git', '.twining'): continue", &[]),
     ];
-    for (code, paths) in rows {
+    each(rows, |(code, paths)| {
         let written: Vec<&str> = code_writes(code).into_iter().map(|(path, _)| path).collect();
         assert_eq!(written, *paths, "{code}");
-    }
+    });
 }

@@ -23,30 +23,30 @@ pub(in crate::index) fn domain_key(domain: &str) -> String {
     clip(domain.trim(), limits::NAME_BYTES).to_lowercase()
 }
 
-const FILE_STATES: &str = "SELECT id, ino, size, mtime FROM paper";
-const FILE_STATES_IN_ORDER: &str = "SELECT id, ino, size, mtime FROM paper ORDER BY id";
-const FILE_STATE: &str = "SELECT ino, size, mtime FROM paper WHERE id = ?1";
-const SAVE_FILE_STATE: &str = "INSERT INTO paper(id, ino, size, mtime) VALUES(?1, ?2, ?3, ?4)
+const FILE_STATES: &str = "SELECT id, ino, size, mtime FROM decision_file";
+const FILE_STATES_IN_ORDER: &str = "SELECT id, ino, size, mtime FROM decision_file ORDER BY id";
+const FILE_STATE: &str = "SELECT ino, size, mtime FROM decision_file WHERE id = ?1";
+const SAVE_FILE_STATE: &str =
+    "INSERT INTO decision_file(id, ino, size, mtime) VALUES(?1, ?2, ?3, ?4)
 ON CONFLICT(id) DO UPDATE SET ino = excluded.ino, size = excluded.size, mtime = excluded.mtime";
-const DELETE_FILE_STATE: &str = "DELETE FROM paper WHERE id = ?1";
+const DELETE_FILE_STATE: &str = "DELETE FROM decision_file WHERE id = ?1";
 const OLD: &str = "SELECT num, status, unconfirmed FROM decision WHERE id = ?1";
 const INSERT: &str = "
 INSERT INTO decision(id, at, touched, status, confidence, scope_key, domain_key, unconfirmed, supersedes, scope, summary)
 VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
-const INSERT_LINE: &str =
-    "INSERT INTO decision_line(num, meaning, gist, agent, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
+const INSERT_LINE: &str = "INSERT INTO decision_line(num, text_vector, summary_vector, agent, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
 const INSERT_FILE: &str = "INSERT OR IGNORE INTO affected_file(file_key, num) VALUES(?1, ?2)";
 const INSERT_SYMBOL: &str = "INSERT OR IGNORE INTO affected_symbol(symbol, num) VALUES(?1, ?2)";
-const INSERT_RESTS_ON: &str = "INSERT OR IGNORE INTO rests_on(target, num) VALUES(?1, ?2)";
+const INSERT_RESTS_ON: &str = "INSERT OR IGNORE INTO dependency(target, num) VALUES(?1, ?2)";
 const INSERT_COMMIT: &str =
-    "INSERT OR IGNORE INTO carried_out(folded, num, hash) VALUES(?1, ?2, ?3)";
+    "INSERT OR IGNORE INTO decision_commit(folded, num, hash) VALUES(?1, ?2, ?3)";
 const INSERT_TEXT: &str =
     "INSERT INTO decision_text(rowid, summary, reasons, others, paths) VALUES(?1, ?2, ?3, ?4, ?5)";
 const DELETES: [&str; 7] = [
     "DELETE FROM affected_file WHERE num = ?1",
     "DELETE FROM affected_symbol WHERE num = ?1",
-    "DELETE FROM rests_on WHERE num = ?1",
-    "DELETE FROM carried_out WHERE num = ?1",
+    "DELETE FROM dependency WHERE num = ?1",
+    "DELETE FROM decision_commit WHERE num = ?1",
     "DELETE FROM decision_text WHERE rowid = ?1",
     "DELETE FROM decision_line WHERE num = ?1",
     "DELETE FROM decision WHERE num = ?1",

@@ -69,8 +69,7 @@ pub(super) fn check_id(id: &str) -> Result<(), String> {
 
 const LIVE: &str = "SELECT pos FROM entry WHERE id = ?1 AND shadowed = 0";
 const INSERT: &str = "INSERT INTO entry(pos, id, at, kind, scope_key, open, shadowed) VALUES(?1, ?2, ?3, ?4, ?5, ?6, 0)";
-const INSERT_LINE: &str =
-    "INSERT INTO line(pos, meaning, gist, agent, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
+const INSERT_LINE: &str = "INSERT INTO line(pos, text_vector, summary_vector, agent, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
 const INSERT_TAG: &str = "INSERT INTO tag(tag, at, pos, kind) VALUES(?1, ?2, ?3, ?4)";
 const INSERT_RELATES: &str = "INSERT INTO relates(target, at, pos, closes) VALUES(?1, ?2, ?3, ?4)";
 const INSERT_TEXT: &str = "INSERT INTO entry_text(rowid, summary, detail, tags, paths, kind) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";

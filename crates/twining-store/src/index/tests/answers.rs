@@ -1,4 +1,5 @@
 use twining_model::{Scope, Time};
+use twining_testcases::each;
 
 use super::{IndexFixture, ids, line, ulid, view};
 use crate::index::database::Index;
@@ -76,7 +77,7 @@ fn every_filter_narrows_and_counts_what_it_leaves() {
         || vec!["t1".to_owned(), "t2".to_owned()],
     );
     for types in [none(), kinds()] {
-        for tags in [none(), tags(), vec!["all".to_owned()]] {
+        each([none(), tags(), vec!["all".to_owned()]], |tags| {
             for scope in [None, Some("src/m1"), Some("src/m1/f3.rs"), Some("project")] {
                 for (since, before) in
                     [(None, None), (since, None), (None, before), (since, before)]
@@ -124,7 +125,7 @@ fn every_filter_narrows_and_counts_what_it_leaves() {
                     }
                 }
             }
-        }
+        });
     }
 }
 
@@ -229,14 +230,14 @@ fn a_search_finds_the_parts_of_an_identifier() {
     ]);
     let index = fixture.index();
     let view = view(&index);
-    for query in ["user profile", "user_profile", "UserProfile"] {
+    each(["user profile", "user_profile", "UserProfile"], |query| {
         let hits =
             view.entries().by_words(&terms(query), &EntryFilter::default(), 2).expect("searches");
         let mut found: Vec<String> =
             hits.iter().map(|(row, _)| view.entries().at_row(*row).expect("is there").id).collect();
         found.sort();
         assert_eq!(found, ["camel", "snake"], "{query}");
-    }
+    });
 }
 
 #[test]
@@ -289,8 +290,8 @@ fn what_may_be_archived_is_settled_and_leaves_nothing_open_again() {
     let index = fixture.index();
     let view = view(&index);
     let before = Time::read("2026-02-01").expect("a time");
-    for keep_decisions in [true, false] {
+    each([true, false], |keep_decisions| {
         let archivable = view.entries().archivable(before, keep_decisions).expect("a list");
         assert_eq!(ids(&archivable), ["finding", "answered", "answer"]);
-    }
+    });
 }

@@ -1,4 +1,5 @@
 use twining_model::{Confidence, DecisionStatus, Id, Scope, Time};
+use twining_testcases::each;
 
 use super::{IndexFixture, NOW, ulid, view};
 use crate::index::database::Index;
@@ -147,7 +148,7 @@ fn the_nearest_are_the_first_of_all_that_bear_on_a_scope_however_few_are_asked_f
         let first = all.first().expect("at least those of the whole project");
         assert!(first.at > Time::from_ms(0), "{scope}: {first:?}");
         let retired = all.split_off(all.partition_point(|row| row.status.binds()));
-        for limit in [1, 3, 10, 60, 1000] {
+        each([1, 3, 10, 60, 1000], |limit| {
             let first = &all[..all.len().min(limit)];
             assert_eq!(
                 view.decisions().nearest(&scope, DecisionState::InForce, limit).expect("a list"),
@@ -167,7 +168,7 @@ fn the_nearest_are_the_first_of_all_that_bear_on_a_scope_however_few_are_asked_f
                     view.decisions().count_in_force(&scope, &besides, most).expect("counts");
                 assert_eq!(counted, (all.len() - first.len()).min(most) as u64, "{scope}, {limit}");
             }
-        }
+        });
     }
 }
 

@@ -1,4 +1,5 @@
 use twining_model::{Change, Entity, Time};
+use twining_testcases::each;
 
 use super::{IndexFixture, view};
 use crate::disk::Fingerprint;
@@ -296,7 +297,7 @@ fn a_rewrite_of_what_somebody_edited_is_read() {
 
 #[test]
 fn a_rewrite_that_overtook_the_index_is_followed_or_read_but_never_missed() {
-    for kept in [&[(5, "five"), (7, "seven")][..], &[]] {
+    each([&[(5, "five"), (7, "seven")][..], &[]], |kept| {
         let fixture = IndexFixture::new();
         journal(&fixture, &[(5, "five")]);
         record(&fixture, 5, None);
@@ -321,7 +322,7 @@ fn a_rewrite_that_overtook_the_index_is_followed_or_read_but_never_missed() {
         );
         fixture.catch_up(&mut index);
         assert_eq!(name(&index).as_deref(), Some("seven"), "{kept:?}");
-    }
+    });
 }
 
 #[test]
@@ -330,7 +331,7 @@ fn many_writes_of_ours_are_followed_and_one_of_others_between_them_is_read() {
     journal(&fixture, &[(5, "five")]);
     record(&fixture, 5, None);
     let mut index = fixture.index();
-    for (since, name_now) in [(3, "nine"), (5, "unlike the journal")] {
+    each([(3, "nine"), (5, "unlike the journal")], |(since, name_now)| {
         fixture.swap("graph/entities.json", array(&[entity("e1", "unlike the journal", "file")]));
         let to = entities_print(&fixture).expect("is there");
         journal(&fixture, &[(5, "five"), (7, "seven"), (9, "nine")]);
@@ -352,7 +353,7 @@ fn many_writes_of_ours_are_followed_and_one_of_others_between_them_is_read() {
         journal(&fixture, &[(5, "five")]);
         record(&fixture, 5, None);
         index = fixture.index();
-    }
+    });
 }
 
 #[test]

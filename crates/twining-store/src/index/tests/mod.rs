@@ -142,20 +142,20 @@ pub(super) fn ulid(n: usize) -> String {
 const TABLES: [&str; 18] = [
     "SELECT 'known', state -> '$.board.offset', state -> '$.board.line', state -> '$.board.segment', state -> '$.seq' FROM known",
     "SELECT 'segment', * FROM segment",
-    "SELECT 'tally', * FROM tally WHERE n <> 0",
+    "SELECT 'counter', * FROM counter WHERE n <> 0",
     "SELECT 'unreadable', * FROM unreadable",
     "SELECT 'entry', * FROM entry",
     "SELECT 'line', * FROM line",
     "SELECT 'tag', * FROM tag",
     "SELECT 'relates', * FROM relates",
-    "SELECT 'census', * FROM census",
-    "SELECT 'paper', * FROM paper",
+    "SELECT 'scope_count', * FROM scope_count",
+    "SELECT 'decision_file', * FROM decision_file",
     "SELECT 'decision', id, at, touched, status, confidence, scope_key, domain_key, unconfirmed, supersedes, scope, summary, raw, sum
      FROM decision JOIN decision_line USING(num)",
     "SELECT 'file', file_key, id FROM affected_file JOIN decision USING(num)
      UNION ALL SELECT 'symbol', symbol, id FROM affected_symbol JOIN decision USING(num)
-     UNION ALL SELECT 'rests', target, id FROM rests_on JOIN decision USING(num)
-     UNION ALL SELECT 'commit', folded || ' ' || hash, id FROM carried_out JOIN decision USING(num)",
+     UNION ALL SELECT 'rests', target, id FROM dependency JOIN decision USING(num)
+     UNION ALL SELECT 'commit', folded || ' ' || hash, id FROM decision_commit JOIN decision USING(num)",
     "SELECT 'entity', id, name, name_key, kind, alone, raw, sum FROM entity",
     "SELECT 'relation', id, source, target, kind, dangling, raw, sum FROM relation",
     "SELECT 'entry word', term, doc, col, offset FROM entry_words",

@@ -3,6 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use twining_testcases::each;
 
 use proptest::prelude::*;
 use twining_model::{Change, Entity, Entry, IdSource, Relation, Time, World};
@@ -221,14 +222,14 @@ fn a_removed_line_that_began_a_segment_opens_the_segment_before_it_again() {
     let mut index = fixture.index();
     let mut lines: Vec<String> =
         (0..6).map(|n| line(&ulid(n), "finding", &"x".repeat(14_000), "")).collect();
-    for remove in [false, true] {
+    each([false, true], |remove| {
         if remove {
             lines.pop();
         }
         fixture.board(&lines);
         fixture.catch_up(&mut index);
         fixture.assert_right(&index);
-    }
+    });
 }
 
 /// A clock that goes on by a second whenever somebody looks.

@@ -15,7 +15,7 @@ use crate::index::embeddings::{VectorKeys, agent_key};
 // Includes the full-text indexes' own check.
 const PAGES: &str = "PRAGMA integrity_check(1)";
 const ENTRIES: &str = "
-SELECT l.raw, l.sum, e.pos, e.id, e.at, e.kind, e.scope_key, e.shadowed, e.open, l.meaning, l.gist, l.agent
+SELECT l.raw, l.sum, e.pos, e.id, e.at, e.kind, e.scope_key, e.shadowed, e.open, l.text_vector, l.summary_vector, l.agent
 FROM line l LEFT JOIN entry e ON e.pos = l.pos ORDER BY l.pos";
 const COUNTS: &str = "
 SELECT (SELECT count(*) FROM line) = (SELECT count(*) FROM entry)
@@ -65,11 +65,11 @@ UNION ALL SELECT 14, count(*) FROM unreadable";
 
 const CENSUS_DIFFERS: &str = "
 SELECT count(*) FROM (
-    SELECT * FROM (SELECT scope_key, kind, n, open FROM census
+    SELECT * FROM (SELECT scope_key, kind, n, open FROM scope_count
         EXCEPT SELECT scope_key, kind, count(*), sum(open) FROM entry WHERE shadowed = 0 GROUP BY scope_key, kind)
     UNION ALL
     SELECT * FROM (SELECT scope_key, kind, count(*), sum(open) FROM entry WHERE shadowed = 0 GROUP BY scope_key, kind
-        EXCEPT SELECT scope_key, kind, n, open FROM census)
+        EXCEPT SELECT scope_key, kind, n, open FROM scope_count)
 )";
 
 /// Whether everything is right. Reads all of it.
@@ -230,7 +230,7 @@ fn are_counts_right(conn: &Connection) -> Result<bool, StoreError> {
     let mut rows = recount.query([])?;
     while let Some(row) = rows.next()? {
         let kept: i64 = conn.query_row(
-            "SELECT coalesce((SELECT n FROM tally WHERE count = ?1), 0)",
+            "SELECT coalesce((SELECT n FROM counter WHERE count = ?1), 0)",
             [row.get::<_, i64>(0)?],
             |row| row.get(0),
         )?;

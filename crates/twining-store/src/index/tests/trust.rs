@@ -1,5 +1,6 @@
 use std::fs;
 use std::os::unix::fs::FileExt;
+use twining_testcases::each;
 
 use super::{IndexFixture, line, sound, trust, ulid, view};
 use crate::index::database::Index;
@@ -41,16 +42,19 @@ fn a_stamp_of_another_directory_version_or_folding_counts_for_nothing() {
     drop(fixture.index());
     assert_eq!(trust(&fixture), DatabaseTrust::Full);
     let stamp = fs::read_to_string(fixture.path("local/index.stamp")).expect("reads");
-    for forged in [
-        stamp.replacen("local ", "local 1", 1),
-        stamp.replacen(&format!("index {}", connections::VERSION), "index 0", 1),
-        stamp.replacen("names exact", "names ignore-case", 1),
-        stamp[..stamp.len() / 2].to_owned(),
-        String::new(),
-    ] {
-        fixture.write("local/index.stamp", forged);
-        assert_eq!(trust(&fixture), DatabaseTrust::None);
-    }
+    each(
+        [
+            stamp.replacen("local ", "local 1", 1),
+            stamp.replacen(&format!("index {}", connections::VERSION), "index 0", 1),
+            stamp.replacen("names exact", "names ignore-case", 1),
+            stamp[..stamp.len() / 2].to_owned(),
+            String::new(),
+        ],
+        |forged| {
+            fixture.write("local/index.stamp", forged);
+            assert_eq!(trust(&fixture), DatabaseTrust::None);
+        },
+    );
     fixture.write("local/index.stamp", stamp);
     assert_eq!(trust(&fixture), DatabaseTrust::Full);
 }
@@ -62,7 +66,7 @@ fn a_flipped_bit_anywhere_in_the_database_is_noticed_by_open_and_by_a_running_re
     running.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).expect("checkpoints");
     database_files::mark_clean(&fixture.files).expect("stamps");
     let size = fs::metadata(fixture.path("local/index.db")).expect("is there").len();
-    for at in [30, size / 3, size / 2, size - 9] {
+    each([30, size / 3, size / 2, size - 9], |at| {
         assert!(running.is_current(&fixture.files).expect("looks"));
         let file = fs::OpenOptions::new()
             .read(true)
@@ -82,7 +86,7 @@ fn a_flipped_bit_anywhere_in_the_database_is_noticed_by_open_and_by_a_running_re
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
             .expect("checkpoints");
         database_files::mark_clean(&fixture.files).expect("stamps");
-    }
+    });
 }
 
 #[test]
@@ -164,27 +168,30 @@ fn a_writer_that_was_killed_is_looked_after_and_its_database_kept_if_it_is_sound
 #[test]
 fn every_kind_of_wrong_row_is_found() {
     let fixture = desk_with_entries(20);
-    for tampering in [
-        "UPDATE entry SET at = at + 1 WHERE pos = 0",
-        "UPDATE entry SET open = 1 WHERE pos = 0",
-        "UPDATE entry SET shadowed = 1 WHERE pos = 0",
-        "UPDATE line SET raw = raw || ' ' WHERE pos = 0",
-        "DELETE FROM tag WHERE pos = 0",
-        "DELETE FROM entry_text WHERE rowid = 0",
-        "UPDATE decision SET status = 'provisional'",
-        "UPDATE entity SET name = 'thong'",
-        "UPDATE entity SET alone = 0",
-        "UPDATE tally SET n = n + 1 WHERE count = 0",
-        "UPDATE census SET n = n + 1",
-    ] {
-        let index = fixture.rebuilt();
-        assert!(sound::is_sound(&index.conn, fixture.files.folding).expect("verifies"));
-        index.conn.execute_batch(tampering).expect("tampers");
-        assert!(
-            !sound::is_sound(&index.conn, fixture.files.folding).expect("verifies"),
-            "{tampering}"
-        );
-    }
+    each(
+        [
+            "UPDATE entry SET at = at + 1 WHERE pos = 0",
+            "UPDATE entry SET open = 1 WHERE pos = 0",
+            "UPDATE entry SET shadowed = 1 WHERE pos = 0",
+            "UPDATE line SET raw = raw || ' ' WHERE pos = 0",
+            "DELETE FROM tag WHERE pos = 0",
+            "DELETE FROM entry_text WHERE rowid = 0",
+            "UPDATE decision SET status = 'provisional'",
+            "UPDATE entity SET name = 'thong'",
+            "UPDATE entity SET alone = 0",
+            "UPDATE counter SET n = n + 1 WHERE count = 0",
+            "UPDATE scope_count SET n = n + 1",
+        ],
+        |tampering| {
+            let index = fixture.rebuilt();
+            assert!(sound::is_sound(&index.conn, fixture.files.folding).expect("verifies"));
+            index.conn.execute_batch(tampering).expect("tampers");
+            assert!(
+                !sound::is_sound(&index.conn, fixture.files.folding).expect("verifies"),
+                "{tampering}"
+            );
+        },
+    );
 }
 
 #[test]
