@@ -6,7 +6,9 @@ use twining_testcases::each;
 use twining_dot::{DotDocument, check};
 
 /// The nodes and edges that are counted, or the line of the first error.
-fn answer(source: &[u8]) -> Result<(usize, usize), usize> {
+type Answer = Result<(usize, usize), usize>;
+
+fn answer(source: &[u8]) -> Answer {
     let document = DotDocument::parse(source.to_vec());
     let printed: Vec<u8> =
         document.tokens().flat_map(|token| token.span.of(source).to_vec()).collect();
@@ -18,7 +20,7 @@ fn answer(source: &[u8]) -> Result<(usize, usize), usize> {
 #[test]
 fn sources_are_read_as_graphviz_reads_them() {
     // The answers are those of `gc -n -e` of Graphviz 2.43.
-    let rows: [(&str, Result<(usize, usize), usize>); 31] = [
+    let rows: [(&str, Answer); 31] = [
         ("digraph { a -> b -> c }", Ok((3, 2))),
         ("graph { a -- b; b -- c; a -- c }", Ok((3, 3))),
         ("strict digraph { a -> b; a -> b; b -> a }", Ok((2, 2))),

@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 }
 
 fn run(
-    handler: impl ServerHandler + Clone + Sync,
+    handler: impl ServerHandler + Clone,
     sessions: Arc<LocalSessionManager>,
 ) -> Result<(), BoxError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -360,7 +360,7 @@ fn judge_arch(profile: &GateProfile, measured: &GateMeasurements) -> Option<Gate
 
 /// Judges a number by the least that is required; `next` says what to do where it is
 /// missing or too low.
-fn judge_number<N: PartialOrd + std::fmt::Display>(
+fn judge_number<N: Copy + PartialOrd + std::fmt::Display>(
     gate: &'static str,
     subject: &str,
     measured: Option<(N, GateEvidence)>,
