@@ -12,7 +12,7 @@ use crate::time::Time;
 words! {
     /// How sure the author is, from least to most.
     #[derive(Default)]
-    Confidence {
+    pub enum Confidence {
         /// A best guess that needs validation.
         Low = "low",
         /// A reasonable choice with some doubt.
@@ -27,7 +27,7 @@ words! {
     /// Status of a decision, ordered so that merging two takes the larger: never silently back to
     /// active.
     #[derive(Default)]
-    DecisionStatus {
+    pub enum DecisionStatus {
         /// In force.
         #[default]
         Active = "active",
@@ -50,7 +50,7 @@ impl DecisionStatus {
 
 words! {
     /// Certainty that a person approved an override, from least to most.
-    Authority {
+    pub enum Authority {
         /// Claimed by an agent.
         Claimed = "claimed",
         /// A person typed it at a terminal, or the client asked one.

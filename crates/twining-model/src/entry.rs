@@ -8,7 +8,7 @@ use crate::string_enums::words;
 
 words! {
     /// What an entry is.
-    EntryType {
+    pub enum EntryType {
         /// Something is missing before the author can go on.
         Need = "need",
         /// Something the author can provide.
@@ -48,7 +48,7 @@ impl EntryType {
 
 words! {
     /// How a record reached us.
-    Channel {
+    pub enum Channel {
         /// A tool call.
         Mcp = "mcp",
         /// The command line.
@@ -67,7 +67,7 @@ words! {
 
 words! {
     /// How far a record is to be believed.
-    Trust {
+    pub enum Trust {
         /// Came from elsewhere.
         Imported = "imported",
         /// Written by a program.

@@ -12,7 +12,7 @@ use crate::string_enums::words;
 words! {
     /// What an entity is. `agent` and `commit` came with later versions of the format.
     #[expect(missing_docs, reason = "each variant is the word it stands for")]
-    EntityType {
+    pub enum EntityType {
         Module = "module", Function = "function", Class = "class", File = "file", Concept = "concept",
         Pattern = "pattern", Dependency = "dependency", ApiEndpoint = "api_endpoint", Agent = "agent", Commit = "commit",
     }
@@ -21,7 +21,7 @@ words! {
 words! {
     /// How two entities hang together. The last three came with later versions of the format.
     #[expect(missing_docs, reason = "each variant is the word it stands for")]
-    RelationType {
+    pub enum RelationType {
         DependsOn = "depends_on", Implements = "implements", DecidedBy = "decided_by", Affects = "affects",
         TestedBy = "tested_by", Calls = "calls", Imports = "imports", RelatedTo = "related_to",
         Supersedes = "supersedes", Produces = "produces", Challenged = "challenged",

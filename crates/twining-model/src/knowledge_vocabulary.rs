@@ -12,7 +12,7 @@ pub const FIELDS: [&str; 9] =
 words! {
     /// What a node is.
     #[expect(missing_docs, reason = "each variant is the word it stands for")]
-    NodeType {
+    pub enum NodeType {
         Component = "component", Interface = "interface", Abstraction = "abstraction", Datastore = "datastore",
         External = "external", Pattern = "pattern", Rule = "rule",
     }
@@ -21,25 +21,25 @@ words! {
 words! {
     /// Abstraction level of a node.
     #[expect(missing_docs, reason = "each variant is the word it stands for")]
-    Level { Architecture = "architecture", Implementation = "implementation" }
+    pub enum Level { Architecture = "architecture", Implementation = "implementation" }
 }
 
 words! {
     /// Whether a node still holds.
     #[expect(missing_docs, reason = "each variant is the word it stands for")]
-    Standing { Current = "current", Deprecated = "deprecated", Future = "future", Legacy = "legacy" }
+    pub enum Standing { Current = "current", Deprecated = "deprecated", Future = "future", Legacy = "legacy" }
 }
 
 words! {
     /// How much a rule matters, the gravest first.
     #[expect(missing_docs, reason = "each variant is the word it stands for")]
-    Priority { Critical = "critical", High = "high", Medium = "medium", Low = "low" }
+    pub enum Priority { Critical = "critical", High = "high", Medium = "medium", Low = "low" }
 }
 
 words! {
     /// How two nodes hang together. An edge that does not say is `related_to`.
     #[expect(missing_docs, reason = "each variant is the word it stands for")]
-    Link {
+    pub enum Link {
         Calls = "calls", Uses = "uses", Implements = "implements", ConfiguredWith = "configured_with",
         MustFollow = "must_follow", MustNotUse = "must_not_use", SupersededBy = "superseded_by",
         Supersedes = "supersedes", CoexistsWith = "coexists_with",

@@ -3,9 +3,6 @@
 /// Makes an enum whose variants are words of the file format or of an input.
 #[macro_export]
 macro_rules! words {
-    ($(#[$meta:meta])* $name:ident { $($variants:tt)+ }) => {
-        $crate::words! { $(#[$meta])* pub enum $name { $($variants)+ } }
-    };
     ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal),+ $(,)? }) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

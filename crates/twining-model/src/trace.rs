@@ -11,7 +11,7 @@ use crate::string_enums::words;
 words! {
     /// What a trace is of.
     #[derive(Default)]
-    TraceType {
+    pub enum TraceType {
         /// A person put something right.
         Correction = "correction",
         /// A rule was broken, or would have been: then it is `blocked`.

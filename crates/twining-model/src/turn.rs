@@ -217,7 +217,7 @@ fn or_nothing<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
 words! {
     /// Who vouches for a test run, from the weakest to the strongest.
     #[derive(Default)]
-    EvidenceSource {
+    pub enum EvidenceSource {
         /// An agent or a person says so.
         #[default]
         #[serde(rename = "told", alias = "reported")]

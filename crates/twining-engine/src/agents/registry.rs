@@ -341,7 +341,7 @@ fn resembling<'n>(name: &str, others: impl Iterator<Item = &'n String>) -> Optio
 
 words! {
     /// How recently an agent was active, most recent first.
-    AgentLiveness {
+    pub enum AgentLiveness {
         /// Active now.
         Active = "active",
         /// Not active for a while.

@@ -12,7 +12,7 @@ use crate::governance::policy::{GovernancePolicy, HARDEST, Mistake, PolicySource
 
 words! {
     /// Ceremony level, lowest to highest.
-    Ceremony {
+    pub enum Ceremony {
         /// Almost none.
         Minimal = "minimal",
         /// Plan, gates, review.

@@ -20,7 +20,7 @@ use crate::fields;
 
 words! {
     /// Where records come from.
-    ImportSource {
+    pub enum ImportSource {
         /// Architecture decision records of any common shape, one a file.
         Adr = "adr",
         /// The file of the MCP reference memory server.

@@ -41,7 +41,7 @@ redact_fields!(VerifyInput { scope });
 
 words! {
     /// How a check went.
-    CheckStatus {
+    pub enum CheckStatus {
         /// There was nothing to check.
         Skip = "skip",
         /// Nothing found.

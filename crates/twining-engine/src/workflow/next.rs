@@ -18,7 +18,7 @@ use crate::workflow::list::FeatureList;
 
 words! {
     /// What kind of thing to do.
-    NextAction {
+    pub enum NextAction {
         /// Break the work down into features.
         Initialize = "initialize",
         /// Build a feature.

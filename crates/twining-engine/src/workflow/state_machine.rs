@@ -19,7 +19,7 @@ pub struct FeatureState {
 
 words! {
     /// What happened to a feature, by the word it is reported with.
-    FeatureEvent {
+    pub enum FeatureEvent {
         /// Someone began.
         Started = "started",
         /// The code is there.

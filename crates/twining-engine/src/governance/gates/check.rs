@@ -82,7 +82,7 @@ pub enum GateEvidence {
 
 words! {
     /// A gate's status, from best to worst.
-    GateStatus {
+    pub enum GateStatus {
         /// Met.
         Pass = "pass",
         /// Not known.

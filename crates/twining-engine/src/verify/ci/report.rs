@@ -151,7 +151,7 @@ const MOST_WORDS: usize = 60;
 
 words! {
     /// How bad a finding is. Only an error fails the run.
-    Severity {
+    pub enum Severity {
         /// Listed, for whoever reviews.
         Note = "note",
         /// Doubtful.
