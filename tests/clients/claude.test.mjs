@@ -118,7 +118,7 @@ test("what slipped past is held at the end once, and then let go", () =>
     const turns = api.heard.filter((request) => (request.body?.tools?.length ?? 0) > 1).length;
     assert.equal(turns, 3, "held once: the call, the end that was held, the end");
     assert.equal(printed.at(-1).subtype, "success");
-    assert.match(await stage.ran("twining", ["recent", "--type", "warning", "--json"]), /`F1` tested/, "a person can see it");
+    assert.match(await stage.ran("twining", ["recent", "--type", "warning", "--json"]), /marks `F1` as tested/, "a person can see it");
   }));
 
 test("the plugin brings the brief, the tools and the guards", () =>

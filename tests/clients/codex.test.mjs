@@ -125,7 +125,7 @@ test("what slipped past is held at the end once, and then let go", () =>
     );
     assert.match(stage.read("feature-list.json"), /true/, "the script did slip past");
     assert.equal(api.heard.filter((request) => request.method === "POST").length, 3, "the call, the end that was held, the end");
-    assert.match(await stage.ran("twining", ["recent", "--type", "warning", "--json"]), /`F1` tested/, "a person can see it");
+    assert.match(await stage.ran("twining", ["recent", "--type", "warning", "--json"]), /marks `F1` as tested/, "a person can see it");
   }));
 
 /** What Codex says of the hooks it found. */

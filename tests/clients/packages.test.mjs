@@ -74,7 +74,9 @@ test("the bundle is valid, packs, and is listed with its hash", () =>
   onStage(async (stage) => {
     const folder = join(stage.out, "mcpb/twining-linux-x64");
     await stage.ran(clients.mcpb, ["validate", join(folder, "manifest.json")]);
-    await stage.ran(clients.mcpb, ["pack", folder, `${folder}.mcpb`]);
+    // Judged by what it says: once it did not end by itself after it was done.
+    const packed = await stage.run(clients.mcpb, ["pack", folder, `${folder}.mcpb`]);
+    assert.match(packed.stdout, /^Output: /m, packed.stderr);
     assert.ok(existsSync(`${folder}.mcpb`));
     await stage.packageAgain();
     const server = JSON.parse(readFileSync(join(stage.out, "server.json"), "utf8"));
