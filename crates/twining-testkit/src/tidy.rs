@@ -77,6 +77,7 @@ pub fn check(workspace: &Path) -> Vec<TidyViolation> {
     untidy.extend(names::check(workspace));
     untidy.extend(names::check_documents(workspace));
     untidy.extend(full_folders(workspace));
+    untidy.extend(undeclared_tests(workspace));
     let settings = [("rustfmt.toml", "max_width = 100"), ("Cargo.toml", "unreachable_pub")];
     for (file, wanted) in settings {
         let text = std::fs::read_to_string(workspace.join(file)).unwrap_or_default();
@@ -160,6 +161,23 @@ fn is_body(line: &str) -> bool {
     line.starts_with("impl")
         || (line.starts_with(|c: char| c.is_alphabetic())
             && line.split(['(', ' ']).take(4).any(|word| word == "fn"))
+}
+
+/// Test files that the `main.rs` beside them does not declare: they would never run.
+fn undeclared_tests(workspace: &Path) -> Vec<TidyViolation> {
+    let mut untidy = Vec::new();
+    for file in rust_files(&workspace.join("crates")) {
+        let (Some(folder), Some(name)) = (file.parent(), file.file_stem()) else { continue };
+        let main = folder.join("main.rs");
+        if folder.ends_with("tests") && main.exists() && file != main {
+            let declared = std::fs::read_to_string(&main).unwrap_or_default();
+            if !declared.contains(&format!("mod {};", name.to_string_lossy())) {
+                let rule = "main.rs does not declare it, so it never runs".to_owned();
+                untidy.push(TidyViolation { file, line: 0, rule });
+            }
+        }
+    }
+    untidy
 }
 
 /// Folders of product code with too many files.
@@ -249,6 +267,19 @@ mod tests {
         let trait_text =
             format!("trait T {{\n    fn a(&self);\n{}}}\n", "    const X: u8;\n".repeat(200));
         assert_eq!(long_functions(&trait_text), []);
+    }
+
+    #[test]
+    fn a_test_file_that_nobody_declares_is_noticed() {
+        let workspace = tempfile::tempdir().expect("a folder");
+        let tests = workspace.path().join("crates/a/tests");
+        std::fs::create_dir_all(&tests).expect("makes the folder");
+        for (name, text) in [("main.rs", "mod one;\n"), ("one.rs", ""), ("two.rs", "")] {
+            std::fs::write(tests.join(name), text).expect("writes");
+        }
+        let found: Vec<_> =
+            undeclared_tests(workspace.path()).into_iter().map(|found| found.file).collect();
+        assert_eq!(found, [tests.join("two.rs")]);
     }
 
     #[test]

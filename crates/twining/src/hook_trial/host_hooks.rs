@@ -358,7 +358,7 @@ mod tests {
         assert_eq!(
             wires("claude", &serde_json::json!({"hooks": [handler]})).len(),
             1,
-            "a list of hooks is told"
+            "a list of hooks is reported"
         );
         assert_eq!(
             wires(

@@ -95,7 +95,7 @@ impl McpClient {
         };
         match era {
             ProtocolEra::Handshake => {
-                let about = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client.info()});
+                let about = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client.client_info()});
                 client.ask("initialize", about)?;
                 client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))?;
             }
@@ -125,7 +125,7 @@ impl McpClient {
         self.server.wait().map(drop)
     }
 
-    fn info(&self) -> Value {
+    fn client_info(&self) -> Value {
         json!({"name": format!("twining-{}", self.name), "version": env!("CARGO_PKG_VERSION")})
     }
 
@@ -134,7 +134,7 @@ impl McpClient {
         if self.era == ProtocolEra::Stateless {
             params["_meta"] = json!({
                 "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-                "io.modelcontextprotocol/clientInfo": self.info(),
+                "io.modelcontextprotocol/clientInfo": self.client_info(),
                 "io.modelcontextprotocol/clientCapabilities": {},
             });
         }
