@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use twining_dot::{AlwaysClash, DotDocument, DrawOptions, dot, merge, svg};
+use twining_dot::{AlwaysClash, DotDocument, DrawOptions, dot, force_layout, merge, svg};
 
 fn main() -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
@@ -31,7 +31,12 @@ fn main() -> std::io::Result<()> {
     merging(&mut out)?;
     let drawn = DotDocument::parse(graph(500, "n", 700));
     let (time, picture) = best(|| svg(drawn.graph(), &DrawOptions::default()));
-    writeln!(out, "draw     500 nodes, 700 edges, {} bytes of SVG   {time:?}", picture.len())
+    writeln!(out, "draw     500 nodes, 700 edges, {} bytes of SVG   {time:?}", picture.len())?;
+    let edges: Vec<(usize, usize)> = (0..20_000)
+        .map(|edge| (edge % 5_000, (edge % 5_000 + 1 + edge * edge % 97) % 5_000))
+        .collect();
+    let (time, _) = best(|| force_layout(5_000, &edges));
+    writeln!(out, "forces   5,000 nodes, 20,000 edges   {time:?}")
 }
 
 fn merging(out: &mut impl std::io::Write) -> std::io::Result<()> {

@@ -63,7 +63,8 @@ pub use charset::Charset;
 pub use diagnostics::{Diagnostic, Position, Span};
 pub use document::{DotCheck, DotDocument, check};
 pub use draw::{
-    DrawOptions, GraphLayout, LabelSource, LayoutDirection, NodeBox, dot, layout, mermaid, svg,
+    DrawOptions, GraphLayout, LabelSource, LayoutDirection, NodeBox, dot, force_layout,
+    layered_layout, layout, mermaid, svg,
 };
 pub use edit::{EdgeSelector, EditError};
 pub use graph::{Attribute, AttributeOrigin, Attributes, Edge, Graph, Node, Subgraph};

@@ -1,7 +1,7 @@
 //! A layered layout: cycles broken, longest-path ranks, barycentre order, polylines.
 //!
 //! Deterministic, and near linear: a few sweeps over nodes and edges. Good for a few
-//! hundred nodes; beyond that no drawing of a graph is.
+//! hundred nodes; `force_layout.rs` is for more.
 
 use std::collections::HashMap;
 
@@ -56,27 +56,39 @@ struct LayoutCell {
     at: f64,
 }
 
+impl NodeBox {
+    /// A box that has space for these lines.
+    #[must_use]
+    pub fn of_lines(lines: Vec<String>) -> Self {
+        let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or_default();
+        let (width, height) =
+            (24.0 + LETTER * count(longest), 16.0 + LINE * count(lines.len().max(1)));
+        Self { x: 0.0, y: 0.0, width, height, lines }
+    }
+}
+
 /// Lays a graph out.
 #[must_use]
 pub fn layout(graph: &Graph, options: &DrawOptions) -> GraphLayout {
-    let boxes: Vec<NodeBox> = graph
-        .nodes
-        .iter()
-        .map(|node| {
-            let lines = labels::node_lines(node, options);
-            let longest = lines.iter().map(|line| line.chars().count()).max().unwrap_or_default();
-            let (width, height) =
-                (24.0 + LETTER * count(longest), 16.0 + LINE * count(lines.len().max(1)));
-            NodeBox { x: 0.0, y: 0.0, width, height, lines }
-        })
-        .collect();
+    let boxes = graph.nodes.iter().map(|node| NodeBox::of_lines(labels::node_lines(node, options)));
     let ends: Vec<(usize, usize)> = graph
         .edges
         .iter()
         .filter_map(|edge| Some((graph.position_of(&edge.from)?, graph.position_of(&edge.to)?)))
         .collect();
-    let ranks = ranked(boxes.len(), &ends);
-    let down = options.direction == LayoutDirection::Down;
+    layered_layout(boxes.collect(), ends, options.direction)
+}
+
+/// Lays boxes out. Edges name boxes by their position; those that name none are left out.
+#[must_use]
+pub fn layered_layout(
+    boxes: Vec<NodeBox>,
+    mut edges: Vec<(usize, usize)>,
+    direction: LayoutDirection,
+) -> GraphLayout {
+    edges.retain(|&(from, to)| from < boxes.len() && to < boxes.len());
+    let ranks = ranked(boxes.len(), &edges);
+    let down = direction == LayoutDirection::Down;
     let mut cells: Vec<LayoutCell> = boxes
         .iter()
         .zip(ranks)
@@ -86,10 +98,10 @@ pub fn layout(graph: &Graph, options: &DrawOptions) -> GraphLayout {
             LayoutCell { across, along, rank, at: 0.0 }
         })
         .collect();
-    let routes = routed(&mut cells, &ends);
+    let routes = routed(&mut cells, &edges);
     let mut rows = ordered(&cells, &routes);
     place(&mut cells, &mut rows, &routes);
-    drawn(boxes, &cells, &rows, &ends, &routes, down)
+    drawn(boxes, &cells, &rows, &edges, &routes, down)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of letters and lines are small")]
