@@ -55,6 +55,8 @@ words! {
         Cli = "cli",
         /// A host's hook, directly or through the pending queue.
         Hook = "hook",
+        /// The page of `twining ui`.
+        Web = "web",
         /// An import.
         Import = "import",
         /// From the repository; the author is unknown.
@@ -174,7 +176,7 @@ mod tests {
 
     #[test]
     fn an_origin_of_a_newer_version_hides_no_record() {
-        let line = r#"{"id":"x","entry_type":"need","origin":{"via":"web","trust":"signed","session":"s"}}"#;
+        let line = r#"{"id":"x","entry_type":"need","origin":{"via":"carrier_pigeon","trust":"signed","session":"s"}}"#;
         let entry: Entry = serde_json::from_str(line).expect("reads");
         assert_eq!(
             entry.origin.map(|origin| (origin.via, origin.trust)),

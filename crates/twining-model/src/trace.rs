@@ -94,6 +94,10 @@ pub struct Trace {
     /// Whether it was inferred and nobody stated it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub guessed: bool,
+    /// The trace of a guard that this one judges: an approval says that the guard was right,
+    /// a correction that it was wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
     /// The recorded tool call it is about, on the machine that wrote it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,

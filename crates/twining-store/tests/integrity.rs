@@ -5,7 +5,7 @@ use std::fs;
 
 use twining_store::git::{Git, GitRange, RangeError};
 use twining_store::integrity::DifferenceKind;
-use twining_store::{Durability, Store, StoreError};
+use twining_store::{Durability, Store, StoreError, UnchangedBoard};
 use twining_testkit::TestProject;
 use twining_testkit::files::board_ids;
 use twining_testkit::memory::{decide, entry, note};
@@ -146,6 +146,37 @@ fn a_pull_a_rebase_and_a_squash_are_no_difference() {
     project.git(["merge", "-q", "--squash", "main"]);
     project.git(["commit", "-q", "-m", "squashed"]);
     assert_eq!(repository.changes(), []);
+}
+
+#[test]
+fn a_comparison_holds_while_only_new_lines_come() {
+    let repository = cloned();
+    let (store, git) = (&repository.store, Git::at(&repository.project.path()));
+    let state = |decisions| {
+        store.documents().compared_state(decisions).expect("looks").expect("there is a commit")
+    };
+    let mut known = UnchangedBoard::default();
+    let mut changes = || {
+        let found = store.documents().changed_since_head(&git, &mut known).expect("compares");
+        found.into_iter().map(|found| found.change).collect::<Vec<_>>()
+    };
+    note(store, "three");
+    let first = state(1);
+    note(store, "three and a half");
+    assert!(first.holds_at(&state(1)), "a post changes nothing of what git has");
+    assert!(!first.holds_at(&state(2)), "a decision may");
+    assert_eq!(changes(), []);
+    note(store, "four");
+    repository.alter_decision();
+    assert_eq!(changes(), [altered("summary")], "only the new lines of the board were read");
+    let second = state(1);
+    repository.edit(".twining/blackboard.jsonl", "\"one\"", "\"two\"");
+    assert!(!second.holds_at(&state(1)), "an edit in place");
+    note(store, "five");
+    assert_eq!(changes(), [altered("summary"), altered("summary")]);
+    commit(&repository.project, "accepted");
+    assert!(!state(1).holds_at(&first));
+    assert_eq!(changes(), []);
 }
 
 #[test]

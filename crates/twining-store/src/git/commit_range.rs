@@ -4,6 +4,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
+use twining_model::Time;
+
 use super::repository::{Git, plain_diff};
 use crate::disk::layout::FOLDER;
 
@@ -131,6 +133,12 @@ impl GitRange {
         let folder = git.project_folder(&here, &from, &to);
         let up = "../".repeat(here.matches('/').count());
         Ok(Self { git, folder, up, base: from, head: to, merge_base })
+    }
+
+    /// When the merge base was made.
+    #[must_use]
+    pub fn merge_base_time(&self) -> Option<Time> {
+        self.git.committed_at(&self.merge_base)
     }
 
     /// The files of a commit in a folder of the project.

@@ -51,6 +51,14 @@ impl GitFolders {
         let main = main.map(|main| main.join(inside)).filter(|main| main.is_dir());
         Some(Self { main, ..folders(own, common) })
     }
+
+    /// The branch that is checked out, or the beginning of the commit where there is none.
+    #[must_use]
+    pub fn branch(&self) -> Option<String> {
+        let head = read_small(&self.own.join("HEAD"))?;
+        let name = head.trim().strip_prefix("ref: refs/heads/").map(str::to_owned);
+        name.or_else(|| head.get(..SHORT_HASH).map(str::to_owned))
+    }
 }
 
 /// The path a one-line file of git's points to.
@@ -71,6 +79,9 @@ fn read_small(file: &Path) -> Option<String> {
     fs::File::open(file).ok()?.take(limit).read_to_string(&mut text).ok()?;
     Some(text)
 }
+
+/// Characters of a hash that people are shown.
+const SHORT_HASH: usize = 8;
 
 /// How long git may walk the history for one answer.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(5);

@@ -17,7 +17,7 @@ use crate::error::StoreError;
 use crate::log::store_files::{DecisionsChanged, StoreFiles};
 
 /// Grows with every change to the tables or to what is put into them.
-pub(super) const VERSION: u32 = 7;
+pub(super) const VERSION: u32 = 8;
 
 /// Tables, and those indexes that writing needs.
 ///
@@ -32,11 +32,11 @@ CREATE TABLE unreadable(file TEXT NOT NULL, at INTEGER NOT NULL, line INTEGER, w
 
 CREATE TABLE entry(
     pos INTEGER PRIMARY KEY, id TEXT NOT NULL, at INTEGER NOT NULL, kind TEXT NOT NULL, scope_key TEXT NOT NULL,
-    open INTEGER NOT NULL, shadowed INTEGER NOT NULL
+    open INTEGER NOT NULL, shadowed INTEGER NOT NULL, agent TEXT NOT NULL
 );
 CREATE INDEX entry_id ON entry(id);
 CREATE TABLE line(
-    pos INTEGER PRIMARY KEY, text_vector INTEGER NOT NULL, summary_vector INTEGER, agent TEXT NOT NULL, raw TEXT NOT NULL, sum INTEGER NOT NULL
+    pos INTEGER PRIMARY KEY, text_vector INTEGER NOT NULL, summary_vector INTEGER, raw TEXT NOT NULL, sum INTEGER NOT NULL
 );
 CREATE TABLE tag(
     tag TEXT NOT NULL, at INTEGER NOT NULL, pos INTEGER NOT NULL, kind TEXT NOT NULL,
@@ -59,7 +59,7 @@ CREATE TABLE decision_file(id TEXT PRIMARY KEY, ino INTEGER NOT NULL, size INTEG
 CREATE TABLE decision(
     num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, at INTEGER NOT NULL, touched INTEGER NOT NULL,
     status TEXT NOT NULL, confidence TEXT NOT NULL, scope_key TEXT NOT NULL, domain_key TEXT NOT NULL,
-    unconfirmed INTEGER NOT NULL, supersedes TEXT, scope TEXT NOT NULL, summary TEXT NOT NULL
+    unconfirmed INTEGER NOT NULL, clashed INTEGER NOT NULL, promoted INTEGER, supersedes TEXT, scope TEXT NOT NULL, summary TEXT NOT NULL
 );
 CREATE TABLE decision_line(
     num INTEGER PRIMARY KEY, text_vector INTEGER NOT NULL, summary_vector INTEGER, agent TEXT NOT NULL, raw TEXT NOT NULL, sum INTEGER NOT NULL
@@ -96,6 +96,7 @@ CREATE INDEX relation_in ON relation(target, kind, source);
 const INDEXES: &str = "
 CREATE INDEX entry_at ON entry(at) WHERE shadowed = 0;
 CREATE INDEX entry_kind ON entry(kind, at) WHERE shadowed = 0;
+CREATE INDEX entry_agent ON entry(agent, at) WHERE shadowed = 0;
 CREATE INDEX entry_scope ON entry(scope_key, kind, at) WHERE shadowed = 0;
 CREATE INDEX entry_open ON entry(at, kind, scope_key) WHERE open = 1;
 CREATE INDEX line_text_vector ON line(text_vector);
@@ -107,6 +108,8 @@ CREATE INDEX decision_facets ON decision(domain_key, status, scope_key, confiden
 CREATE INDEX decision_scope ON decision(scope_key, status, confidence, at, id);
 CREATE INDEX decision_standing ON decision(status, confidence, at, id, scope_key);
 CREATE INDEX decision_touched ON decision(status, touched);
+CREATE INDEX decision_promoted ON decision(promoted) WHERE promoted IS NOT NULL;
+CREATE INDEX decision_unconfirmed ON decision(touched, id) WHERE unconfirmed = 1;
 CREATE INDEX decision_supersedes ON decision(supersedes, id) WHERE supersedes IS NOT NULL;
 CREATE INDEX entity_name ON entity(name, kind, id);
 CREATE INDEX entity_name_key ON entity(name_key, id, kind);

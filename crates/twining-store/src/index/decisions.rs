@@ -9,12 +9,12 @@ use twining_model::{
 
 use super::catch_up::{domain_key, file_state};
 use super::embeddings;
-use super::embeddings::{RecordHeader, RowId, VectorKeys};
+use super::embeddings::{RecordHeader, RowId, VectorKeys, agent_key};
 use super::view::{CountKind, horizon};
 use super::view::{
     Page, corrupt, first_column, json_list, load, overlapping, records, row_limit, text_at,
 };
-use super::word_search::{QueryParameters, SearchStatements, Term, WordSearch};
+use super::word_search::{QueryParameters, SearchStatements, Term, WordSearch, quoted};
 use crate::error::StoreError;
 use crate::log::store_files::StoreFiles;
 
@@ -25,9 +25,21 @@ pub struct Decisions<'v> {
     pub(super) folding: CaseFolding,
 }
 
+/// A decision in a few words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DecisionTitle {
+    /// Its choice.
+    pub summary: String,
+    /// Its status, as the index has it.
+    pub status: String,
+    /// Its scope.
+    pub scope: String,
+}
+
 const GET: &str =
     "SELECT l.raw, l.sum FROM decision d JOIN decision_line l ON l.num = d.num WHERE d.id = ?1";
 const AT: &str = "SELECT raw, sum FROM decision_line WHERE num = ?1";
+const TITLE: &str = "SELECT summary, status, scope FROM decision WHERE id = ?1";
 const BEGINNING: &str = "SELECT id FROM decision WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3";
 const EXISTS: &str = "SELECT EXISTS(SELECT 1 FROM decision WHERE id = ?1)";
 const RIVALS: &str = "
@@ -91,6 +103,15 @@ impl Decisions<'_> {
     /// Scans all of them: for callers that keep the answer.
     pub fn containing_text(&self, words: &str) -> Result<Vec<Decision>, StoreError> {
         self.load(&first_column(self.conn, CONTAINING_TEXT, [format!("%{words}%")])?)
+    }
+
+    /// What the decision with this id is called, where, and whether it holds; the record is not
+    /// read.
+    pub fn title(&self, id: &str) -> Result<Option<DecisionTitle>, StoreError> {
+        let mut statement = self.conn.prepare_cached(TITLE)?;
+        let mut rows = statement.query([id])?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        Ok(Some(DecisionTitle { summary: row.get(0)?, status: row.get(1)?, scope: row.get(2)? }))
     }
 
     /// Whether there is such a decision.
@@ -228,13 +249,25 @@ impl Decisions<'_> {
         filter: &DecisionFilter,
         limit: usize,
     ) -> Result<Page<Decision>, StoreError> {
+        self.page_from(filter, 0, limit)
+    }
+
+    /// The same without the first `offset`.
+    pub fn page_from(
+        &self,
+        filter: &DecisionFilter,
+        offset: usize,
+        limit: usize,
+    ) -> Result<Page<Decision>, StoreError> {
         let query = DecisionQuery::new(self, filter);
         let ahead = horizon(self.now).saturating_add(1);
-        let mut nums = query.newest_within(i64::MIN, ahead, limit)?;
-        if nums.len() < limit {
-            nums.extend(query.newest_within(ahead, i64::MAX, limit - nums.len())?);
+        let wanted = offset.saturating_add(limit);
+        let mut nums = query.newest_within(i64::MIN, ahead, wanted)?;
+        if nums.len() < wanted {
+            nums.extend(query.newest_within(ahead, i64::MAX, wanted - nums.len())?);
         }
-        Ok(Page { items: self.load(&nums)?, total: query.total()? })
+        let nums = nums.get(offset..).unwrap_or_default();
+        Ok(Page { items: self.load(nums)?, total: query.total()? })
     }
 
     /// Those made or changed since that time, the newest change first; of very
@@ -266,7 +299,7 @@ impl Decisions<'_> {
         Ok(total.cast_unsigned())
     }
 
-    fn load(&self, nums: &[i64]) -> Result<Vec<Decision>, StoreError> {
+    pub(super) fn load(&self, nums: &[i64]) -> Result<Vec<Decision>, StoreError> {
         load(self.conn, AT, nums)
     }
 }
@@ -298,6 +331,14 @@ pub struct DecisionFilter {
     pub scope: Option<Scope>,
     /// Not made before this time.
     pub since: Option<Time>,
+    /// Made by this agent, whatever the case of its name.
+    pub author: Option<String>,
+    /// With all of these words in their text; none means with any.
+    pub words: Vec<Term>,
+    /// Only these.
+    pub ids: Option<Vec<Id>>,
+    /// None of these.
+    pub except: Vec<Id>,
 }
 
 impl DecisionFilter {
@@ -308,6 +349,15 @@ impl DecisionFilter {
     }
 }
 
+fn listed(ids: &[Id]) -> String {
+    json_list(ids.iter().map(Id::as_str))
+}
+
+/// What the full-text index is asked for: every one of these words.
+fn all_of(words: &[Term]) -> String {
+    words.iter().map(|term| quoted(&term.text)).collect::<Vec<_>>().join(" AND ")
+}
+
 /// Sieve: which rows of `decision r` pass.
 macro_rules! filter_sql {
     () => {
@@ -315,6 +365,10 @@ macro_rules! filter_sql {
         AND (:statuses IS NULL OR r.status IN (SELECT value FROM json_each(:statuses)))
         AND (:confidence IS NULL OR r.confidence = :confidence)
         AND (:made IS NULL OR r.at >= :made)
+        AND (:author IS NULL OR :author = (SELECT l.agent FROM decision_line l WHERE l.num = r.num))
+        AND (:words IS NULL OR r.num IN (SELECT rowid FROM decision_text WHERE decision_text MATCH :words))
+        AND (:ids IS NULL OR r.id IN (SELECT value FROM json_each(:ids)))
+        AND (:except IS NULL OR r.id NOT IN (SELECT value FROM json_each(:except)))
         AND ((r.scope_key >= :low AND r.scope_key < :high) OR r.scope_key IN (SELECT value FROM json_each(:covering))) "
     };
 }
@@ -378,7 +432,17 @@ pub(super) struct DecisionQuery<'s> {
 impl<'s> DecisionQuery<'s> {
     /// A filter on the decisions of a view.
     pub(super) fn new(decisions: &Decisions<'s>, filter: &DecisionFilter) -> Self {
-        let DecisionFilter { domain, statuses, confidence, scope, since } = filter;
+        let DecisionFilter {
+            domain,
+            statuses,
+            confidence,
+            scope,
+            since,
+            author,
+            words,
+            ids,
+            except,
+        } = filter;
         let key = scope.as_ref().map(|scope| scope.key(decisions.folding)).unwrap_or_default();
         let ranges: Vec<(&str, Value)> = overlapping(&key).collect();
         let text = |text: Option<String>| text.map_or(Value::Null, Value::Text);
@@ -393,6 +457,10 @@ impl<'s> DecisionQuery<'s> {
             ),
             (":confidence", text(confidence.map(|confidence| confidence.as_str().to_owned()))),
             (":made", since.map_or(Value::Null, |since| Value::Integer(since.as_ms()))),
+            (":author", text(author.as_deref().map(agent_key))),
+            (":words", text((!words.is_empty()).then(|| all_of(words)))),
+            (":ids", text(ids.as_deref().map(listed))),
+            (":except", text((!except.is_empty()).then(|| listed(except)))),
             (":low", Value::Text(key.clone())),
             (":high", ranges[0].1.clone()),
             (":covering", Value::Text(json_list(ranges[1..].iter().map(|(key, _)| key)))),

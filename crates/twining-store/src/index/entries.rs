@@ -9,7 +9,7 @@ use super::embeddings::{RecordHeader, RowId, VectorKeys};
 use super::entry_filter::{EntryFilter, EntryQuery};
 use super::view;
 use super::view::CountKind;
-use super::view::{Page, first_column, load, overlapping, records, row_limit};
+use super::view::{Page, end_of, first_column, load, overlapping, records, row_limit};
 use super::word_search::Term;
 use crate::error::StoreError;
 
@@ -21,11 +21,17 @@ pub struct Entries<'v> {
 }
 
 const GET: &str = "SELECT l.raw, l.sum FROM entry e JOIN line l ON l.pos = e.pos WHERE e.id = ?1 AND e.shadowed = 0";
+const IDS: &str =
+    "SELECT id, pos FROM entry INDEXED BY entry_at WHERE shadowed = 0 ORDER BY at DESC, pos DESC";
 const AT_POS: &str = "SELECT raw, sum FROM line WHERE pos = ?1";
-const CARD: &str = "SELECT text_vector, summary_vector, agent FROM line WHERE pos = ?1";
+const CARD: &str = "SELECT l.text_vector, l.summary_vector, e.agent FROM line l JOIN entry e ON e.pos = l.pos WHERE l.pos = ?1";
 const SENSES: &str =
     "SELECT pos, text_vector, summary_vector FROM line WHERE pos > ?1 ORDER BY pos LIMIT ?2";
 const IS_OPEN: &str = "SELECT open FROM entry WHERE id = ?1 AND shadowed = 0";
+const OPEN_BEFORE: &str = "
+SELECT pos FROM entry INDEXED BY entry_open
+WHERE open = 1 AND kind = ?1 AND at < ?2 AND scope_key >= ?3 AND scope_key < ?4
+ORDER BY at, pos LIMIT ?5 OFFSET ?6";
 const CLOSERS: &str =
     "SELECT pos FROM relates WHERE target = ?1 AND closes = 1 ORDER BY at DESC, pos DESC LIMIT ?2";
 const RELATING: &str =
@@ -41,7 +47,19 @@ const IS_RETAINED: &str = "SELECT EXISTS(SELECT 1 FROM entry WHERE id = ?1 AND s
 impl Entries<'_> {
     /// The newest that pass the filter, newest first.
     pub fn newest(&self, filter: &EntryFilter, limit: usize) -> Result<Page<Entry>, StoreError> {
-        self.page(&self.query(filter), limit)
+        self.newest_after(filter, 0, limit)
+    }
+
+    /// The same after the first `offset` of them.
+    pub fn newest_after(
+        &self,
+        filter: &EntryFilter,
+        offset: usize,
+        limit: usize,
+    ) -> Result<Page<Entry>, StoreError> {
+        let query = self.query(filter);
+        let total = query.total()?;
+        Ok(Page { items: self.load(&query.newest(offset, limit)?)?, total })
     }
 
     /// The newest that speak of this scope: theirs covers it or lies under it.
@@ -52,7 +70,26 @@ impl Entries<'_> {
         filter: &EntryFilter,
         limit: usize,
     ) -> Result<Page<Entry>, StoreError> {
-        self.page(&self.query_about(scope, filter), limit)
+        self.about_scope_after(scope, filter, 0, limit)
+    }
+
+    /// The same after the first `offset` of them.
+    pub fn about_scope_after(
+        &self,
+        scope: &Scope,
+        filter: &EntryFilter,
+        offset: usize,
+        limit: usize,
+    ) -> Result<Page<Entry>, StoreError> {
+        let query = self.query_about(scope, filter);
+        Ok(Page { items: self.load(&query.newest(offset, limit)?)?, total: query.total()? })
+    }
+
+    /// The id and row of every one, newest first.
+    pub fn ids_and_rows(&self) -> Result<Vec<(String, RowId)>, StoreError> {
+        let mut statement = self.conn.prepare_cached(IDS)?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, RowId(row.get(1)?))))?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// Returns the newest of them as rows, for callers that may not want all.
@@ -62,7 +99,7 @@ impl Entries<'_> {
         filter: &EntryFilter,
         limit: usize,
     ) -> Result<Vec<RowId>, StoreError> {
-        Ok(self.query_about(scope, filter).newest(limit)?.into_iter().map(RowId).collect())
+        Ok(self.query_about(scope, filter).newest(0, limit)?.into_iter().map(RowId).collect())
     }
 
     /// How many speak of this scope.
@@ -111,6 +148,40 @@ impl Entries<'_> {
         limit: usize,
     ) -> Result<Vec<(RowId, VectorKeys)>, StoreError> {
         embeddings::vector_keys_after(self.conn, SENSES, after.unwrap_or(RowId(-1)), limit)
+    }
+
+    /// Open ones of a type that were posted before that time, the longest waiting first, without
+    /// the first `offset`.
+    pub fn open_before(
+        &self,
+        kind: EntryType,
+        scope: &Scope,
+        before: Time,
+        (offset, limit): (usize, usize),
+    ) -> Result<Vec<Entry>, StoreError> {
+        let key = scope.key(self.folding);
+        let (from, to) = (key.as_str(), end_of(&key));
+        let page =
+            params![kind.as_str(), before.as_ms(), from, to, row_limit(limit), row_limit(offset)];
+        self.load(&first_column(self.conn, OPEN_BEFORE, page)?)
+    }
+
+    /// How many of these there are.
+    pub fn count_open_before(
+        &self,
+        kind: EntryType,
+        scope: &Scope,
+        before: Time,
+    ) -> Result<u64, StoreError> {
+        let open = EntryFilter {
+            types: vec![kind.as_str().to_owned()],
+            scope: Some(scope.clone()),
+            only_open: true,
+            ..EntryFilter::default()
+        };
+        // Few are as young as that, on a board of any age.
+        let young = EntryFilter { since: Some(before), ..open.clone() };
+        Ok(self.query(&open).total()?.saturating_sub(self.query(&young).total()?))
     }
 
     /// Whether this one waits for an answer.
@@ -179,10 +250,6 @@ impl Entries<'_> {
 
     fn query_about<'f>(&'f self, scope: &Scope, filter: &'f EntryFilter) -> EntryQuery<'f> {
         EntryQuery::new(self.conn, self.now, filter, overlapping(&scope.key(self.folding)))
-    }
-
-    fn page(&self, query: &EntryQuery<'_>, limit: usize) -> Result<Page<Entry>, StoreError> {
-        Ok(Page { items: self.load(&query.newest(limit)?)?, total: query.total()? })
     }
 
     fn load(&self, positions: &[i64]) -> Result<Vec<Entry>, StoreError> {

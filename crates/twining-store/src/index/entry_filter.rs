@@ -9,6 +9,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 use twining_model::{Scope, Time};
 
+use super::embeddings::agent_key;
 use super::view;
 use super::view::{CountKind, horizon};
 use super::view::{json_list, row_limit};
@@ -30,6 +31,8 @@ pub struct EntryFilter {
     pub before: Option<Time>,
     /// Only those that wait for an answer.
     pub only_open: bool,
+    /// By this agent, in any case.
+    pub agent: Option<String>,
 }
 
 impl EntryFilter {
@@ -44,6 +47,7 @@ impl EntryFilter {
 macro_rules! filter_sql {
     () => {
         " r.shadowed = 0 AND r.at >= :since AND r.at < :before
+        AND (:agent IS NULL OR r.agent = :agent)
         AND (:kinds IS NULL OR r.kind IN (SELECT value FROM json_each(:kinds)))
         AND ((r.scope_key >= :low AND r.scope_key < :high) OR r.scope_key IN (SELECT value FROM json_each(:covering))) "
     };
@@ -69,23 +73,40 @@ macro_rules! scan {
             $along,
             " AND",
             filter_sql!(),
-            "ORDER BY r.at DESC, r.pos DESC LIMIT :limit"
+            "ORDER BY r.at DESC, r.pos DESC LIMIT :limit OFFSET :offset"
         )
     };
 }
 
+/// The same where nothing else is asked: only the index is read, so that a page far down
+/// is a matter of milliseconds.
+macro_rules! skim {
+    ($along:literal) => {
+        concat!(
+            "SELECT r.at, r.pos FROM entry r INDEXED BY ",
+            $along,
+            " AND r.shadowed = 0 AND r.at >= :since AND r.at < :before
+            ORDER BY r.at DESC, r.pos DESC LIMIT :limit OFFSET :offset"
+        )
+    };
+}
+
+const SKIM: &str = skim!("entry_at WHERE 1");
+const SKIM_KIND: &str = skim!("entry_kind WHERE r.kind = :one");
+const SKIM_AGENT: &str = skim!("entry_agent WHERE r.agent = :one");
 const SCAN: &str = scan!("entry_at WHERE 1");
 const SCAN_KIND: &str = scan!("entry_kind WHERE r.kind = :one");
+const SCAN_AGENT: &str = scan!("entry_agent WHERE r.agent = :one");
 const SCAN_OPEN: &str = scan!("entry_open WHERE r.open = 1");
 const SCAN_TAG: &str = "
 SELECT at, pos FROM tag WHERE tag = :one AND at >= :since AND at < :before
     AND (:kinds IS NULL OR kind IN (SELECT value FROM json_each(:kinds)))
-ORDER BY at DESC, pos DESC LIMIT :limit";
+ORDER BY at DESC, pos DESC LIMIT :limit OFFSET :offset";
 const SCAN_TAG_FILTERED: &str = concat!(
     "SELECT t.at, t.pos FROM tag t CROSS JOIN entry r ON r.pos = t.pos
     WHERE t.tag = :one AND t.at >= :since AND t.at < :before AND (:open = 0 OR r.open = 1) AND",
     filter_sql!(),
-    " ORDER BY t.at DESC, t.pos DESC LIMIT :limit"
+    " ORDER BY t.at DESC, t.pos DESC LIMIT :limit OFFSET :offset"
 );
 const COLLECT: &str = scan!("entry_scope WHERE r.scope_key BETWEEN :from AND :to");
 const COLLECT_OPEN: &str =
@@ -99,6 +120,10 @@ const COUNT: &str =
 const COUNT_KIND: &str = "SELECT count(*) FROM entry WHERE shadowed = 0 AND kind = :one AND at >= :since AND at < :before";
 const COUNT_OPEN: &str = concat!(
     "SELECT count(*) FROM entry r INDEXED BY entry_open WHERE r.open = 1 AND",
+    filter_sql!()
+);
+const COUNT_AGENT: &str = concat!(
+    "SELECT count(*) FROM entry r INDEXED BY entry_agent WHERE r.agent = :agent AND",
     filter_sql!()
 );
 const COUNT_TAG: &str = "
@@ -157,6 +182,8 @@ type KeyRange = (String, Value);
 pub(super) struct EntryQuery<'s> {
     now: Time,
     filter: &'s EntryFilter,
+    /// The filter's agent, as entries are found by it.
+    agent: Option<String>,
     parameters: QueryParameters<'s>,
     /// The scope, and those around it.
     ranges: Vec<KeyRange>,
@@ -175,29 +202,41 @@ impl<'s> EntryQuery<'s> {
         let list = |texts: &[String]| {
             if texts.is_empty() { Value::Null } else { Value::Text(json_list(texts)) }
         };
+        let agent = filter.agent.as_deref().map(agent_key);
         let values = vec![
             (":since", Value::Integer(filter.since.map_or(i64::MIN, Time::as_ms))),
             (":before", Value::Integer(filter.before.map_or(i64::MAX, Time::as_ms))),
             (":kinds", list(&filter.types)),
             (":tags", list(&filter.tags)),
             (":open", Value::Integer(i64::from(filter.only_open))),
+            (":agent", agent.clone().map_or(Value::Null, Value::Text)),
             (":low", Value::Text(ranges[0].0.clone())),
             (":high", ranges[0].1.clone()),
             (":covering", Value::Text(json_list(ranges[1..].iter().map(|(key, _)| key)))),
         ];
         let is_scoped = !ranges[0].0.is_empty();
-        Self { now, filter, parameters: QueryParameters { conn, values }, ranges, is_scoped }
+        Self { now, filter, agent, parameters: QueryParameters { conn, values }, ranges, is_scoped }
     }
 
-    /// The newest that pass, newest first.
-    pub(super) fn newest(&self, limit: usize) -> Result<Vec<i64>, StoreError> {
+    /// The newest that pass after the first `offset` of them, newest first.
+    pub(super) fn newest(&self, offset: usize, limit: usize) -> Result<Vec<i64>, StoreError> {
         let (since, before) = self.window();
         let ahead = horizon(self.now).saturating_add(1);
-        let mut found = self.scan(since, before.min(ahead), limit)?;
+        let mut found = self.scan(since, before.min(ahead), offset, limit)?;
         if found.len() < limit {
-            found.extend(self.scan(since.max(ahead), before, limit - found.len())?);
+            let left = limit - found.len();
+            let skipped =
+                if offset == 0 { 0 } else { offset.saturating_sub(self.count_until(ahead)?) };
+            found.extend(self.scan(since.max(ahead), before, skipped, left)?);
         }
         Ok(found.into_iter().map(|(_, pos)| pos).collect())
+    }
+
+    /// How many pass that are dated before a time.
+    fn count_until(&self, ahead: i64) -> Result<usize, StoreError> {
+        let (since, before) = self.window();
+        let later = self.scan(since.max(ahead), before, 0, usize::MAX)?.len();
+        Ok(usize::try_from(self.total()?).unwrap_or(usize::MAX).saturating_sub(later))
     }
 
     fn window(&self) -> (i64, i64) {
@@ -208,14 +247,45 @@ impl<'s> EntryQuery<'s> {
     }
 
     /// The newest in a window, by time and then by their place on the board.
-    fn scan(&self, since: i64, before: i64, limit: usize) -> Result<Vec<(i64, i64)>, StoreError> {
+    fn scan(
+        &self,
+        since: i64,
+        before: i64,
+        offset: usize,
+        limit: usize,
+    ) -> Result<Vec<(i64, i64)>, StoreError> {
         let mut found = Vec::new();
         if since >= before || limit == 0 {
             return Ok(found);
         }
+        let scans = self.scans()?;
+        // Several are put in order here, so that none of them can skip by itself.
+        let wanted = offset.saturating_add(limit);
+        let (skipped, taken) = if scans.len() == 1 { (offset, limit) } else { (0, wanted) };
+        let merged_offset = offset - skipped;
+        for (sql, one, (from, to)) in scans {
+            let window: [(&str, &dyn rusqlite::ToSql); 7] = [
+                (":since", &since),
+                (":before", &before),
+                (":limit", &row_limit(taken)),
+                (":offset", &row_limit(skipped)),
+                (":one", &one),
+                (":from", from),
+                (":to", to),
+            ];
+            found.extend(self.parameters.rows(sql, &window, |row| Ok((row.get(0)?, row.get(1)?)))?);
+        }
+        found.sort_unstable_by(|a, b| b.cmp(a));
+        found.dedup();
+        Ok(found.into_iter().skip(merged_offset).take(limit).collect())
+    }
+
+    /// The statements that together give all that pass, each with its word and its range.
+    fn scans(&self) -> Result<Vec<(&'static str, &str, &KeyRange)>, StoreError> {
         let (filter, scope, covering) = (self.filter, &self.ranges[0], &self.ranges[1..]);
-        let scans: Vec<(&str, &str, &KeyRange)> = if !filter.tags.is_empty() {
-            let sql = if self.is_scoped || filter.only_open { SCAN_TAG_FILTERED } else { SCAN_TAG };
+        Ok(if !filter.tags.is_empty() {
+            let is_plain = !self.is_scoped && !filter.only_open && self.agent.is_none();
+            let sql = if is_plain { SCAN_TAG } else { SCAN_TAG_FILTERED };
             distinct(&filter.tags).map(|tag| (sql, tag, scope)).collect()
         } else if filter.only_open {
             match filter.types.as_slice() {
@@ -229,28 +299,17 @@ impl<'s> EntryQuery<'s> {
                 }
                 _ => vec![(SCAN_OPEN, "", scope)],
             }
+        } else if let Some(agent) = &self.agent {
+            let is_plain = !self.is_scoped && filter.types.is_empty();
+            vec![(if is_plain { SKIM_AGENT } else { SCAN_AGENT }, agent.as_str(), scope)]
         } else if self.is_scoped && self.count_in(SCOPE_COUNT, &self.ranges)? <= MAX_COLLECTED {
             self.ranges.iter().map(|range| (COLLECT, "", range)).collect()
         } else if filter.types.is_empty() {
-            vec![(SCAN, "", scope)]
+            vec![(if self.is_scoped { SCAN } else { SKIM }, "", scope)]
         } else {
-            distinct(&filter.types).map(|kind| (SCAN_KIND, kind, scope)).collect()
-        };
-        for (sql, one, (from, to)) in scans {
-            let window: [(&str, &dyn rusqlite::ToSql); 6] = [
-                (":since", &since),
-                (":before", &before),
-                (":limit", &row_limit(limit)),
-                (":one", &one),
-                (":from", from),
-                (":to", to),
-            ];
-            found.extend(self.parameters.rows(sql, &window, |row| Ok((row.get(0)?, row.get(1)?)))?);
-        }
-        found.sort_unstable_by(|a, b| b.cmp(a));
-        found.dedup();
-        found.truncate(limit);
-        Ok(found)
+            let sql = if self.is_scoped { SCAN_KIND } else { SKIM_KIND };
+            distinct(&filter.types).map(|kind| (sql, kind, scope)).collect()
+        })
     }
 
     /// How many pass.
@@ -259,11 +318,15 @@ impl<'s> EntryQuery<'s> {
         let (since, before) = self.window();
         match filter.tags.as_slice() {
             [] => {}
-            [tag] if !self.is_scoped && !filter.only_open => {
+            [tag] if !self.is_scoped && !filter.only_open && self.agent.is_none() => {
                 return self.count(COUNT_TAG, tag, scope);
             }
             // An entry may have several of them.
-            _ => return Ok(self.scan(since, before, usize::MAX)?.len() as u64),
+            _ => return Ok(self.scan(since, before, 0, usize::MAX)?.len() as u64),
+        }
+        if self.agent.is_some() {
+            let sql = if filter.only_open { COUNT_OPEN } else { COUNT_AGENT };
+            return self.count(sql, "", scope);
         }
         match (self.is_scoped, filter.since.is_some() || filter.before.is_some()) {
             (true, false) => self.count_in(SCOPE_COUNT_FILTERED, &self.ranges),

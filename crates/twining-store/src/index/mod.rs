@@ -15,15 +15,16 @@ pub(crate) mod embeddings;
 mod entries;
 mod entry_filter;
 mod observed_graph;
+mod record_marks;
 #[cfg(test)]
 mod tests;
+mod unsettled_decisions;
 mod view;
 mod word_search;
 
 pub(crate) use connections::{IndexPool, PooledIndex};
 pub use database::Index;
-pub use decisions::DecisionFilter;
-pub use decisions::Decisions;
+pub use decisions::{DecisionFilter, DecisionTitle, Decisions};
 pub use decisions_in_scope::{DecisionState, ScopeCounts, ScopedDecision, Via};
 pub use embeddings::{RecordHeader, RowId, VectorKeys, decision_text, entry_text};
 pub use embeddings::{
@@ -32,6 +33,8 @@ pub use embeddings::{
 pub use entries::Entries;
 pub use entry_filter::EntryFilter;
 pub use observed_graph::{GraphEdge, ObservedGraph};
+pub use record_marks::RecordMarks;
+pub use unsettled_decisions::{ActiveContest, UnsettledDecision};
 pub use view::RecordCounts;
 pub use view::{Page, Unreadable, View};
 pub use word_search::Term;

@@ -6,7 +6,7 @@ use twining_model::{Entity, Relation};
 use super::catch_up::name_key;
 use super::view;
 use super::view::CountKind;
-use super::view::{Page, first_column, json_list, load, record_at, records, row_limit};
+use super::view::{Page, first_column, json_list, load, record_at, records, row_limit, text_at};
 use super::word_search::quoted;
 use crate::error::StoreError;
 
@@ -70,6 +70,12 @@ const ALL: &str = "SELECT raw, sum FROM entity ORDER BY id LIMIT ?1";
 const DISCONNECTED: &str =
     "SELECT raw, sum FROM entity INDEXED BY entity_alone WHERE alone = 1 ORDER BY id LIMIT ?1";
 const DANGLING: &str = "SELECT raw, sum FROM relation INDEXED BY relation_dangling WHERE dangling = 1 ORDER BY id LIMIT ?1";
+
+// Both from an index that has every column: the records, which are much larger, are not touched.
+const HEADERS: &str =
+    "SELECT id, name, kind FROM entity INDEXED BY entity_name ORDER BY name, kind, id";
+const ENDS: &str = "
+SELECT source, target, kind FROM relation INDEXED BY relation_out ORDER BY source, kind, target";
 
 const HAS_ENTITY: &str = "SELECT EXISTS(SELECT 1 FROM entity WHERE id = ?1)";
 const HAS_RELATION: &str = "SELECT EXISTS(SELECT 1 FROM relation WHERE id = ?1)";
@@ -253,6 +259,26 @@ impl ObservedGraph<'_> {
             items: records(self.conn, ALL, [row_limit(limit)])?,
             total: view::sum(self.conn, &[CountKind::Entities])?,
         })
+    }
+
+    /// Visits the id, name and type of every entity, by name, type and id: namesakes come one
+    /// after another, the oldest first.
+    pub fn each_entity(&self, visit: impl FnMut([&str; 3])) -> Result<(), StoreError> {
+        self.each_row(HEADERS, visit)
+    }
+
+    /// Visits the source, target and type of every relation, by source, type and target.
+    pub fn each_relation(&self, visit: impl FnMut([&str; 3])) -> Result<(), StoreError> {
+        self.each_row(ENDS, visit)
+    }
+
+    fn each_row(&self, sql: &str, mut visit: impl FnMut([&str; 3])) -> Result<(), StoreError> {
+        let mut statement = self.conn.prepare_cached(sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            visit([text_at(row, 0)?, text_at(row, 1)?, text_at(row, 2)?]);
+        }
+        Ok(())
     }
 
     /// Entities without any relation, ordered by id.

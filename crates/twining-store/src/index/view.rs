@@ -16,7 +16,7 @@ use crate::error::StoreError;
 
 /// Everything, as of one moment. What is written meanwhile is not seen.
 pub struct View<'a> {
-    snapshot: Transaction<'a>,
+    pub(super) snapshot: Transaction<'a>,
     now: Time,
     folding: CaseFolding,
 }
@@ -246,6 +246,8 @@ pub(super) enum CountKind {
     Relations,
     Dangling,
     Unreadable,
+    /// The checksums of all decisions, added up: it changes when one of them does.
+    DecisionSums,
 }
 
 impl CountKind {
@@ -271,7 +273,7 @@ impl CountKind {
 }
 
 /// How many counts there are.
-const COUNTS: usize = CountKind::Unreadable as usize + 1;
+const COUNTS: usize = CountKind::DecisionSums as usize + 1;
 
 /// What a transaction changed about the counts so far.
 #[derive(Debug, Default)]

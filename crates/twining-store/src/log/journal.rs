@@ -14,7 +14,8 @@ use crate::disk::{Dir, FileHandle};
 use crate::error::{LogError, StoreError};
 use crate::format::torn_lines;
 
-const JOURNAL: &str = "journal.jsonl";
+/// Writes that are not in every array yet, in `local/`.
+pub(crate) const JOURNAL: &str = "journal.jsonl";
 const MAX_BYTES: usize = 256 * 1024 * 1024;
 
 /// One line of the journal.

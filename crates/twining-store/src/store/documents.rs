@@ -8,13 +8,15 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::conflict_repair;
 use super::project_store::Store;
 use super::traces::machine_dir;
-use crate::disk::Dir;
+use crate::disk::folder_watch::WatchScope;
 use crate::disk::layout::{
     AGENTS, CLAIMS, DECISIONS, FEATURES, FOLDER, HANDOFFS, LOCAL, Layout, POLICY,
 };
+use crate::disk::{Dir, FolderWatch};
 use crate::error::StoreError;
 use crate::format::array;
 use crate::log::board::RotatingFile;
+use crate::log::journal::JOURNAL;
 use crate::merge::has_markers;
 
 /// The files as they are now, read without the lock.
@@ -36,6 +38,22 @@ impl Store {
     #[must_use]
     pub fn documents(&self) -> Documents<'_> {
         Documents(self)
+    }
+
+    /// Watches for changes of the memory, from now on. Creates nothing.
+    #[must_use]
+    pub fn watch(&self) -> FolderWatch {
+        let location = self.location();
+        let mut project_files: Vec<String> = OTHER_LIST_PATHS.map(str::to_owned).to_vec();
+        project_files.push(maestro_knowledge_path());
+        project_files.extend(self.config().map(|config| config.knowledge.path));
+        FolderWatch::begin(WatchScope {
+            project: location.project.clone(),
+            git_dir: location.git_dir.clone(),
+            local_files: vec![CLAIMS, PRESENCE, JOURNAL],
+            machine_files: vec![RUNS.name],
+            project_files,
+        })
     }
 }
 

@@ -2,6 +2,7 @@
 //! after a crash, or after git took a file away.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use serde_json::Map;
 use twining_model::{Amendment, Change, Decision, Entry, Id, JsonDocument, Time, Trace, limits};
@@ -25,6 +26,10 @@ use crate::log::journal::{DrainedFile, JournalLine};
 use crate::log::lock::LockGuard;
 use crate::log::lock::LockState;
 use crate::merge::one_decision;
+
+/// How often, and after what pause, a step is repeated that met git at work on a decision.
+const GIT_RETRIES: usize = 20;
+const GIT_PAUSE: Duration = Duration::from_millis(5);
 
 /// A change, and its ids that no array contains yet.
 pub(crate) struct PlannedChange {
@@ -389,11 +394,31 @@ impl<'r> StoreWriter<'r> {
             }
         }
         for line in pending {
-            let remaining_part = self.remaining_change(&line.change)?;
-            self.apply(&line, &remaining_part, ApplyPass::Again, &HashSet::new(), &mut Vec::new())?;
+            self.beside_git(|writer| {
+                let remaining_part = writer.remaining_change(&line.change)?;
+                let (nothing, undo) = (HashSet::new(), &mut Vec::new());
+                writer.apply(&line, &remaining_part, ApplyPass::Again, &nothing, undo)
+            })?;
             self.close(&line)?;
         }
         self.repeat_after_git()
+    }
+
+    /// Repeats a step of the recovery that met a decision file which git was just removing or
+    /// writing. What is done is left out the next time, so only such a moment makes it fail.
+    fn beside_git(
+        &mut self,
+        mut step: impl FnMut(&mut Self) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        for _ in 0..GIT_RETRIES {
+            match step(self) {
+                Err(StoreError::NoDecision { .. } | StoreError::Encode(_)) => {
+                    std::thread::sleep(GIT_PAUSE);
+                }
+                ended => return ended,
+            }
+        }
+        step(self)
     }
 
     /// What is not done yet of a change that somebody began to carry out.
@@ -452,9 +477,11 @@ impl<'r> StoreWriter<'r> {
         let mut again = Change::default();
         for line in &recent {
             let lost = without_committed(&line.change, &committed_texts);
-            let remaining_part = self.remaining_change(&lost)?;
-            self.write_decisions(&remaining_part, &mut Vec::new())?;
-            self.append_entries(&remaining_part.entries)?;
+            self.beside_git(|writer| {
+                let remaining_part = writer.remaining_change(&lost)?;
+                writer.write_decisions(&remaining_part, &mut Vec::new())?;
+                writer.append_entries(&remaining_part.entries)
+            })?;
             let touched = lost
                 .decisions
                 .iter()

@@ -149,6 +149,14 @@ impl LocalState<'_> {
         Ok(lines.split_off(surplus))
     }
 
+    /// How many bytes the recorded calls take: it grows with every call, until the oldest go.
+    pub fn calls_bytes(&self) -> Result<u64, StoreError> {
+        let Some(store) = self.0.open_for_reading()? else { return Ok(0) };
+        let dir = machine_dir(&store.layout)?;
+        let prints = [dir.print(CALLS.previous)?, dir.print(CALLS.name)?];
+        Ok(prints.iter().flatten().map(|print| print.size).sum())
+    }
+
     /// The last few calls, oldest first.
     pub fn latest_calls(&self) -> Result<Vec<String>, StoreError> {
         let Some(store) = self.0.open_for_reading()? else { return Ok(Vec::new()) };

@@ -1,5 +1,7 @@
 //! The open memory: what is planned, committed and read, kind by kind.
 
+mod change_feed;
+mod changed_records;
 mod checkpoint;
 mod conflict_repair;
 mod documents;
@@ -13,6 +15,8 @@ mod store_handle;
 mod traces;
 mod turns;
 
+pub use change_feed::{ChangeFeed, ChangeKind, ChangeNotice};
+pub use changed_records::{ComparedState, UnchangedBoard};
 pub use conflict_repair::FileMergers;
 pub use documents::{AgentFiles, claims_path};
 pub use documents::{BindingFingerprint, KnowledgeFile, knowledge_path, maestro_knowledge_path};
@@ -26,5 +30,5 @@ pub use local_state::Packs;
 pub use local_state::{LocalState, digest};
 pub use project_store::{Durability, LONG_WAL_BYTES, SHORT_WAL_BYTES, Store};
 pub use store_handle::{Installation, missing_lines};
-pub use traces::{AppendOutcome, StoredTrace, Traces};
+pub use traces::{AppendOutcome, StoredTrace, TraceCursor, Traces};
 pub use turns::{TurnFiles, TurnListing, TurnLocation};

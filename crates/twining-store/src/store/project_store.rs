@@ -258,6 +258,18 @@ impl Store {
         store.with_view(now, read)
     }
 
+    /// The same for one more question of a process that asked a moment ago: what was written since
+    /// need not be seen.
+    pub fn view_again<T, E: From<StoreError>>(
+        &self,
+        read: impl FnOnce(&View<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        match self.open_for_reading()? {
+            Some(store) if store.index.is_open() => store.with_view(self.ids.now(), read),
+            _ => self.view(read),
+        }
+    }
+
     /// The same for a process that has milliseconds: skips checking all decision files if that was
     /// done and their folder has not changed since; checks those that the answer cites. An uncited
     /// one that was edited in place may appear in its old state.

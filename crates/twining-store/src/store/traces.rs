@@ -20,9 +20,9 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::project_store::Store;
 use super::store_handle::OpenStore;
 use crate::disk::layout::{Layout, TRACES, random_bits};
-use crate::disk::{Dir, FileHandle};
+use crate::disk::{Dir, FileHandle, Fingerprint};
 use crate::error::StoreError;
-use crate::format::torn_lines::LineReader;
+use crate::format::torn_lines::{FileLine, LineReader};
 use crate::format::{array, torn_lines};
 use crate::log::board;
 
@@ -59,6 +59,19 @@ pub struct StoredTrace<'a> {
     pub offset: u64,
     /// Whether this machine wrote it.
     pub written_here: bool,
+}
+
+/// How far a reader has come in the file of traces, which it need not read again.
+#[derive(Clone, Debug, Default)]
+pub struct TraceCursor {
+    /// The file it was in.
+    print: Option<Fingerprint>,
+    /// Where the first line begins that it has not seen.
+    next: u64,
+    /// Hash of the bytes before that.
+    before: u64,
+    /// Hashes of the ids it has seen.
+    known: HashSet<u64>,
 }
 
 /// The file of traces, and what hooks left for it.
@@ -107,15 +120,46 @@ impl Traces<'_> {
         let own = own_lines(&store.layout)?;
         // git's union of two branches may hold a line twice.
         let mut known: HashSet<u64> = HashSet::new();
-        each_line(&handle, &mut |line, offset| {
-            let Some(id) = std::str::from_utf8(line).ok().and_then(array::id_of) else {
-                return true;
-            };
-            if !known.insert(xxh3_64(id.as_bytes())) {
-                return true;
+        each_line(&handle, 0, &mut |line, bytes| show(&line, bytes, &own, &mut known, see))
+    }
+
+    /// Shows the traces that came since the cursor was here. False where the file is another
+    /// one by now: then nothing was shown, and a new cursor begins at its start.
+    pub fn each_since(
+        &self,
+        cursor: &mut TraceCursor,
+        see: &mut dyn FnMut(&StoredTrace<'_>),
+    ) -> Result<bool, StoreError> {
+        let Some(store) = self.0.open_for_reading()? else { return Ok(cursor.print.is_none()) };
+        let Some(handle) = store.layout.top.open(TRACES)? else {
+            return Ok(cursor.print.is_none());
+        };
+        let print = handle.fingerprint()?;
+        if cursor.print == Some(print) {
+            return Ok(true);
+        }
+        let grew = |was: Fingerprint| was.ino == print.ino && print.size > was.size;
+        if cursor.print.is_some_and(|was| !grew(was))
+            || hash_before(&handle, cursor.next)? != cursor.before
+        {
+            return Ok(false);
+        }
+        let own = own_lines(&store.layout)?;
+        let TraceCursor { next, known, .. } = cursor;
+        each_line(&handle, *next, &mut |line, bytes| {
+            // One that is still being written comes next time.
+            if line.whole {
+                *next = line.end;
+                show(&line, bytes, &own, known, &mut |stored| {
+                    see(stored);
+                    true
+                });
             }
-            see(&StoredTrace { line, id: &id, offset, written_here: own.contains(&xxh3_64(line)) })
-        })
+            true
+        })?;
+        cursor.before = hash_before(&handle, cursor.next)?;
+        cursor.print = Some(print);
+        Ok(true)
     }
 
     /// The lines that begin at these places, each with its place; those that are no
@@ -281,18 +325,47 @@ fn lines_in(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
 /// Every line of a file, in bounded memory: one longer than a record is passed over.
 fn each_line(
     handle: &FileHandle,
-    see: &mut dyn FnMut(&[u8], u64) -> bool,
+    from: u64,
+    see: &mut dyn FnMut(FileLine, &[u8]) -> bool,
 ) -> Result<(), StoreError> {
-    let mut lines = LineReader::from(handle, 0, handle.fingerprint()?.size);
+    let mut lines = LineReader::from(handle, from, handle.fingerprint()?.size);
     while let Some(line) = lines.next()? {
         // A last line that only lacks its newline counts; a torn one is not JSON and readers skip
         // it.
-        let text = line.text.map_or(&[][..], |text| lines.bytes(text).trim_ascii_end());
-        if !text.is_empty() && !see(text, line.pos) {
+        let text = line.text.clone();
+        let text = text.map_or(&[][..], |text| lines.bytes(text).trim_ascii_end());
+        if !see(line, text) {
             break;
         }
     }
     Ok(())
+}
+
+/// Shows a line that is a trace, the first time its id is met.
+fn show(
+    line: &FileLine,
+    bytes: &[u8],
+    own: &HashSet<u64>,
+    known: &mut HashSet<u64>,
+    see: &mut dyn FnMut(&StoredTrace<'_>) -> bool,
+) -> bool {
+    let Some(id) = std::str::from_utf8(bytes).ok().and_then(array::id_of) else { return true };
+    if !known.insert(xxh3_64(id.as_bytes())) {
+        return true;
+    }
+    let written_here = own.contains(&xxh3_64(bytes));
+    see(&StoredTrace { line: bytes, id: &id, offset: line.pos, written_here })
+}
+
+/// The hash of the bytes before a place, a page of them at most.
+fn hash_before(handle: &FileHandle, place: u64) -> Result<u64, StoreError> {
+    if place == 0 {
+        return Ok(0);
+    }
+    let mut page = [0; 4096];
+    let length = usize::try_from(place).unwrap_or(page.len()).min(page.len());
+    let read = handle.read_at(&mut page[..length], place - length as u64)?;
+    Ok(xxh3_64(&page[..read]))
 }
 
 /// Whether the file is the one we left, or longer.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde_json::Value;
 use twining_model::{Authority, Decision, DecisionStatus, Id, limits};
 
 use super::board_sync::{IndexUpdate, clip, keys, sum_of};
@@ -16,7 +17,7 @@ use crate::index::embeddings::{VectorKeys, agent_key, decision_text};
 use crate::index::view::CountKind;
 use crate::index::word_search::with_identifier_parts;
 use crate::log::store_files::{DecisionListing, DecisionsChanged, StoreFiles};
-use crate::merge::{HAS_CONFLICT_MARKERS, one_decision};
+use crate::merge::{CLASHES, HAS_CONFLICT_MARKERS, one_decision};
 
 /// The form two domains are compared in.
 pub(in crate::index) fn domain_key(domain: &str) -> String {
@@ -30,10 +31,10 @@ const SAVE_FILE_STATE: &str =
     "INSERT INTO decision_file(id, ino, size, mtime) VALUES(?1, ?2, ?3, ?4)
 ON CONFLICT(id) DO UPDATE SET ino = excluded.ino, size = excluded.size, mtime = excluded.mtime";
 const DELETE_FILE_STATE: &str = "DELETE FROM decision_file WHERE id = ?1";
-const OLD: &str = "SELECT num, status, unconfirmed FROM decision WHERE id = ?1";
+const OLD: &str = "SELECT d.num, d.status, d.unconfirmed, l.sum FROM decision d JOIN decision_line l ON l.num = d.num WHERE d.id = ?1";
 const INSERT: &str = "
-INSERT INTO decision(id, at, touched, status, confidence, scope_key, domain_key, unconfirmed, supersedes, scope, summary)
-VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+INSERT INTO decision(id, at, touched, status, confidence, scope_key, domain_key, unconfirmed, clashed, promoted, supersedes, scope, summary)
+VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
 const INSERT_LINE: &str = "INSERT INTO decision_line(num, text_vector, summary_vector, agent, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
 const INSERT_FILE: &str = "INSERT OR IGNORE INTO affected_file(file_key, num) VALUES(?1, ?2)";
 const INSERT_SYMBOL: &str = "INSERT OR IGNORE INTO affected_symbol(symbol, num) VALUES(?1, ?2)";
@@ -51,6 +52,8 @@ const DELETES: [&str; 7] = [
     "DELETE FROM decision_line WHERE num = ?1",
     "DELETE FROM decision WHERE num = ?1",
 ];
+/// The bits of a checksum that are added up; those of a million decisions fit.
+const SUM_BITS: i64 = 0xFFFF_FFFF;
 const MISNAMED: &str = "SELECT file FROM unreadable WHERE file LIKE 'decisions/%' AND at = 1";
 
 impl IndexUpdate<'_> {
@@ -153,6 +156,8 @@ impl IndexUpdate<'_> {
             scope_key(&decision.scope, self.folding),
             domain_key(&decision.domain),
             unconfirmed,
+            has_clashes(decision),
+            promoted_at(decision),
             decision.supersedes.as_deref().map(|id| clip(id, limits::ELEMENT_BYTES)),
             clip(&decision.scope, limits::ELEMENT_BYTES),
             clip(&decision.summary, limits::TEXT_BYTES),
@@ -207,22 +212,23 @@ impl IndexUpdate<'_> {
             with_identifier_parts(&others.join("\n")),
             with_identifier_parts(&paths.join("\n")),
         ])?;
-        self.count(decision.status, unconfirmed, 1);
+        self.count(decision.status, unconfirmed, sum_of(raw), 1);
         Ok(())
     }
 
     fn forget(&mut self, id: &Id) -> Result<(), StoreError> {
-        let old: Option<(i64, String, bool)> = self.find(OLD, id.as_str())?;
-        let Some((num, status, unconfirmed)) = old else { return Ok(()) };
+        let old: Option<(i64, String, bool, i64)> = self.find(OLD, id.as_str())?;
+        let Some((num, status, unconfirmed, sum)) = old else { return Ok(()) };
         for sql in DELETES {
             self.conn.prepare_cached(sql)?.execute([num])?;
         }
-        self.count(status_of(&status)?, unconfirmed, -1);
+        self.count(status_of(&status)?, unconfirmed, sum, -1);
         Ok(())
     }
 
-    fn count(&mut self, status: DecisionStatus, unconfirmed: bool, n: i64) {
+    fn count(&mut self, status: DecisionStatus, unconfirmed: bool, sum: i64, n: i64) {
         self.deltas.add(CountKind::of(status), n);
+        self.deltas.add(CountKind::DecisionSums, (sum & SUM_BITS) * n);
         if unconfirmed {
             self.deltas.add(CountKind::Unconfirmed, n);
         }
@@ -237,6 +243,18 @@ impl IndexUpdate<'_> {
         ])?;
         Ok(())
     }
+}
+
+/// Whether two branches changed it differently, and nobody has settled that.
+fn has_clashes(decision: &Decision) -> bool {
+    decision.extra.get(CLASHES).and_then(Value::as_array).is_some_and(|clashes| !clashes.is_empty())
+}
+
+/// When somebody last put it in force after it was made.
+fn promoted_at(decision: &Decision) -> Option<i64> {
+    let promotions =
+        decision.history.iter().filter(|change| change.status == DecisionStatus::Active);
+    promotions.map(|change| change.at.as_ms()).max()
 }
 
 /// The state in which a decision's file was read.

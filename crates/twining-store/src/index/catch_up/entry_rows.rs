@@ -68,8 +68,9 @@ pub(super) fn check_id(id: &str) -> Result<(), String> {
 }
 
 const LIVE: &str = "SELECT pos FROM entry WHERE id = ?1 AND shadowed = 0";
-const INSERT: &str = "INSERT INTO entry(pos, id, at, kind, scope_key, open, shadowed) VALUES(?1, ?2, ?3, ?4, ?5, ?6, 0)";
-const INSERT_LINE: &str = "INSERT INTO line(pos, text_vector, summary_vector, agent, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
+const INSERT: &str = "INSERT INTO entry(pos, id, at, kind, scope_key, open, shadowed, agent) VALUES(?1, ?2, ?3, ?4, ?5, ?6, 0, ?7)";
+const INSERT_LINE: &str =
+    "INSERT INTO line(pos, text_vector, summary_vector, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5)";
 const INSERT_TAG: &str = "INSERT INTO tag(tag, at, pos, kind) VALUES(?1, ?2, ?3, ?4)";
 const INSERT_RELATES: &str = "INSERT INTO relates(target, at, pos, closes) VALUES(?1, ?2, ?3, ?4)";
 const INSERT_TEXT: &str = "INSERT INTO entry_text(rowid, summary, detail, tags, paths, kind) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
@@ -107,15 +108,14 @@ impl IndexUpdate<'_> {
             row.at,
             row.kind,
             row.scope_key,
-            open
+            open,
+            agent_key(&entry.agent_id)
         ])?;
         let (text_key, summary_key) = row.vector_keys.columns();
-        let agent = agent_key(&entry.agent_id);
         self.conn.prepare_cached(INSERT_LINE)?.execute(params![
             pos,
             text_key,
             summary_key,
-            agent,
             raw,
             sum_of(raw)
         ])?;

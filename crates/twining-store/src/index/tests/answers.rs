@@ -1,4 +1,4 @@
-use twining_model::{Scope, Time};
+use twining_model::{EntryType, Scope, Time};
 use twining_testcases::each;
 
 use super::{IndexFixture, ids, line, ulid, view};
@@ -15,6 +15,11 @@ fn at(id: &str, kind: &str, time: &str, more: &str) -> String {
 fn page(index: &Index, filter: &EntryFilter, limit: usize) -> (Vec<String>, u64) {
     let page = view(index).entries().newest(filter, limit).expect("a page");
     (page.items.into_iter().map(|entry| entry.id).collect(), page.total)
+}
+
+fn page_after(index: &Index, filter: &EntryFilter, offset: usize, limit: usize) -> Vec<String> {
+    let page = view(index).entries().newest_after(filter, offset, limit).expect("a page");
+    page.items.into_iter().map(|entry| entry.id).collect()
 }
 
 fn scoped(scope: &str) -> EntryFilter {
@@ -41,6 +46,10 @@ fn newest_goes_by_time_then_by_place_and_leaves_the_future_for_last() {
     assert_eq!(found[..4], ["same-2", "same-1", "old", "undated"]);
     assert_eq!(total, 6);
     assert_eq!(page(&index, &EntryFilter::default(), 2).0, ["same-2", "same-1"]);
+    for offset in 0..7 {
+        let rest = &found[offset.min(6)..(offset + 3).min(6)];
+        assert_eq!(page_after(&index, &EntryFilter::default(), offset, 3), rest, "{offset}");
+    }
     let view = view(&index);
     let counts = view.counts().expect("counts");
     assert_eq!((counts.future_dated, counts.last_activity), (2, time("2026-02-01")));
@@ -53,10 +62,11 @@ fn every_filter_narrows_and_counts_what_it_leaves() {
     for n in 0..40 {
         let kind = ["need", "finding", "warning", "question"][n % 4];
         let more = format!(
-            ",\"scope\":\"src/m{}/f{}.rs\",\"tags\":[\"t{}\",\"all\"]",
+            ",\"scope\":\"src/m{}/f{}.rs\",\"tags\":[\"t{}\",\"all\"],\"agent_id\":\"{}\"",
             n % 2,
             n % 5,
-            n % 3
+            n % 3,
+            ["Ada", "bob", "ADA"][n % 7 % 3]
         );
         lines.push(at(&ulid(n), kind, &format!("2026-01-{:02}", n / 2 + 1), &more));
     }
@@ -82,7 +92,9 @@ fn every_filter_narrows_and_counts_what_it_leaves() {
                 for (since, before) in
                     [(None, None), (since, None), (None, before), (since, before)]
                 {
-                    for only_open in [false, true] {
+                    for (only_open, agent) in
+                        [(false, None), (true, None), (false, Some("ada")), (true, Some("ada"))]
+                    {
                         let filter = EntryFilter {
                             types: types.clone(),
                             tags: tags.clone(),
@@ -90,6 +102,7 @@ fn every_filter_narrows_and_counts_what_it_leaves() {
                             since,
                             before,
                             only_open,
+                            agent: agent.map(str::to_owned),
                         };
                         let passes = |entry: &&twining_model::Entry| {
                             let at = Time::read(&entry.timestamp).expect("dated");
@@ -104,6 +117,8 @@ fn every_filter_narrows_and_counts_what_it_leaves() {
                                 })
                                 && since.is_none_or(|since| at >= since)
                                 && before.is_none_or(|before| at < before)
+                                && agent
+                                    .is_none_or(|agent| entry.agent_id.eq_ignore_ascii_case(agent))
                                 && (!only_open
                                     || view(&index).entries().is_open(&entry.id).expect("looks"))
                         };
@@ -117,6 +132,12 @@ fn every_filter_narrows_and_counts_what_it_leaves() {
                             expected[..expected.len().min(3)],
                             "{filter:?}"
                         );
+                        for offset in [2, 7, expected.len()] {
+                            let rest: Vec<&str> =
+                                expected.iter().skip(offset).take(3).copied().collect();
+                            let found = page_after(&index, &filter, offset, 3);
+                            assert_eq!(found, rest, "{offset} {filter:?}");
+                        }
                         let hits = view(&index)
                             .entries()
                             .by_words(&terms("s"), &filter, 500)
@@ -294,4 +315,33 @@ fn what_may_be_archived_is_settled_and_leaves_nothing_open_again() {
         let archivable = view.entries().archivable(before, keep_decisions).expect("a list");
         assert_eq!(ids(&archivable), ["finding", "answered", "answer"]);
     });
+}
+
+#[test]
+fn open_entries_are_paged_by_age_and_the_youngest_are_left_out() {
+    let fixture = IndexFixture::new();
+    let at = |n: usize, kind: &str, minute: usize, scope: &str| {
+        let id = ulid(n);
+        format!(
+            "{{\"id\":\"{id}\",\"timestamp\":\"2026-11-15T00:{minute:02}:00.000Z\",\"entry_type\":\"{kind}\",\"summary\":\"{n}\",\"scope\":\"{scope}\"}}"
+        )
+    };
+    fixture.board(&[
+        at(1, "need", 2, "src/a.rs"),
+        at(2, "need", 1, "docs/"),
+        at(3, "question", 1, "src/"),
+        at(4, "need", 9, "src/"),
+    ]);
+    let index = fixture.index();
+    let (view, before) = (view(&index), Time::read("2026-11-15T00:05:00Z").expect("a time"));
+    let open = |scope: &str, page| {
+        let scope = Scope::read(scope);
+        let found = view.entries().open_before(EntryType::Need, &scope, before, page);
+        let count = view.entries().count_open_before(EntryType::Need, &scope, before);
+        let ids: Vec<String> = found.expect("reads").into_iter().map(|entry| entry.id).collect();
+        (ids, count.expect("counts"))
+    };
+    assert_eq!(open("project", (0, 9)), (vec![ulid(2), ulid(1)], 2));
+    assert_eq!(open("project", (1, 9)), (vec![ulid(1)], 2));
+    assert_eq!(open("src/", (0, 9)), (vec![ulid(1)], 1));
 }

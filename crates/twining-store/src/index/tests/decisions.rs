@@ -244,7 +244,7 @@ fn pages_filter_and_count() {
         statuses: vec![DecisionStatus::Provisional],
         confidence: Some(Confidence::High),
         scope: Some(Scope::read("src/m0/x.rs")),
-        since: None,
+        ..DecisionFilter::default()
     };
     let page = decisions.page(&filter, 1).expect("a page");
     assert_eq!((page.items[0].id.clone(), page.total), (id(6), 2));
@@ -279,4 +279,84 @@ fn a_search_finds_words_in_any_form_and_ranks_the_better_first() {
     assert_eq!(search("caching session redis"), [id(1), id(2)]);
     assert_eq!(search("MEMCACHED"), [id(3)]);
     assert_eq!(search("nothing of it"), [] as [Id; 0]);
+}
+
+fn contests(index: &Index) -> Vec<(Id, Vec<Id>)> {
+    let found = view(index).decisions().active_contests().expect("a list");
+    found.into_iter().map(|contest| (contest.id, contest.rivals)).collect()
+}
+
+fn made(day: u8, scope: &str, summary: &str, more: &str) -> String {
+    format!(
+        ",\"timestamp\":\"2026-11-{day:02}T00:00:00Z\",\"domain\":\"api\",\"scope\":\"{scope}\",\"summary\":\"{summary}\"{more}"
+    )
+}
+
+#[test]
+fn active_decisions_of_two_branches_contest_each_other_until_one_is_promoted_beside_the_other() {
+    let fixture = IndexFixture::new();
+    fixture.decision(&ulid(1), &made(1, "src/", "use redis", ""));
+    fixture.decision(&ulid(2), &made(2, "src/auth/", "use sqlite", ""));
+    fixture.decision(&ulid(3), &made(3, "src/auth/", "use  sqlite", ""));
+    fixture.decision(&ulid(4), &made(4, "src/other/", "use files", ",\"status\":\"superseded\""));
+    fixture.decision(&ulid(5), &made(5, "docs/", "use markdown", ""));
+    let mut index = fixture.index();
+    let digest = view(&index).decisions().digest().expect("a digest");
+    assert_eq!(
+        contests(&index),
+        [(id(2), vec![id(1)]), (id(3), vec![id(1)])],
+        "the narrower one names the wider; the same words agree"
+    );
+    let promoted = ",\"history\":[{\"at\":\"2026-11-04T00:00:00.000Z\",\"status\":\"active\",\"by\":\"kim\",\"reason\":\"both\"}]";
+    fixture.decision(&ulid(1), &made(1, "src/", "use redis", promoted));
+    fixture.catch_up(&mut index);
+    assert_eq!(contests(&index), []);
+    assert_ne!(view(&index).decisions().digest().expect("a digest"), digest);
+    fixture.assert_right(&index);
+}
+
+#[test]
+fn what_waits_to_be_settled_is_listed_longest_waiting_first() {
+    let fixture = IndexFixture::new();
+    let clash = ",\"status\":\"provisional\",\"merge_clashes\":[{\"field\":\"rationale\",\"kept\":\"a\",\"other\":\"b\"}]";
+    fixture.decision(&ulid(1), &made(3, "src/", "younger", ",\"status\":\"provisional\""));
+    fixture.decision(&ulid(2), &made(2, "src/", "older", clash));
+    fixture.decision(&ulid(3), &made(2, "src/", "gone", ",\"status\":\"overridden\""));
+    let confirmed = ",\"status\":\"overridden\",\"override_authority\":\"confirmed\"";
+    fixture.decision(&ulid(4), &made(2, "src/", "settled", confirmed));
+    let index = fixture.index();
+    let (view, known) = (view(&index), |found: Vec<crate::UnsettledDecision>| {
+        found.into_iter().map(|one| (one.id, one.is_clashed)).collect::<Vec<_>>()
+    });
+    let provisional = view.decisions().provisional().expect("a list");
+    assert_eq!(known(provisional), [(id(2), true), (id(1), false)]);
+    let unconfirmed = view.decisions().unconfirmed_overrides().expect("a list");
+    assert_eq!(known(unconfirmed), [(id(3), false)]);
+}
+
+#[test]
+fn a_page_of_decisions_goes_on_where_the_last_one_ended() {
+    let fixture = IndexFixture::new();
+    for n in 1..=5 {
+        let by = if n % 2 == 0 { "Ada" } else { "bob" };
+        let day = u8::try_from(n).expect("small");
+        let more = format!(",\"agent_id\":\"{by}\",\"rationale\":\"reason {n}\"");
+        fixture.decision(&ulid(n), &made(day, "src/", "cache sessions", &more));
+    }
+    let index = fixture.index();
+    let view = view(&index);
+    let page = |filter: DecisionFilter, offset| {
+        let page = view.decisions().page_from(&filter, offset, 2).expect("a page");
+        (page.items.into_iter().map(|decision| decision.id).collect::<Vec<_>>(), page.total)
+    };
+    let all = DecisionFilter::default;
+    assert_eq!(page(all(), 0), (vec![id(5), id(4)], 5));
+    assert_eq!(page(all(), 4), (vec![id(1)], 5));
+    assert_eq!(page(all(), 9), (vec![], 5));
+    let by_ada = DecisionFilter { author: Some("ada".to_owned()), ..all() };
+    assert_eq!(page(by_ada, 1), (vec![id(2)], 2));
+    let words = DecisionFilter { words: terms("caching 3"), ..all() };
+    assert_eq!(page(words, 0), (vec![id(3)], 1));
+    let listed = DecisionFilter { ids: Some(vec![id(1), id(4)]), ..all() };
+    assert_eq!(page(listed, 0), (vec![id(4), id(1)], 2));
 }

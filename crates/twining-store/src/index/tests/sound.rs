@@ -15,7 +15,7 @@ use crate::index::embeddings::{VectorKeys, agent_key};
 // Includes the full-text indexes' own check.
 const PAGES: &str = "PRAGMA integrity_check(1)";
 const ENTRIES: &str = "
-SELECT l.raw, l.sum, e.pos, e.id, e.at, e.kind, e.scope_key, e.shadowed, e.open, l.text_vector, l.summary_vector, l.agent
+SELECT l.raw, l.sum, e.pos, e.id, e.at, e.kind, e.scope_key, e.shadowed, e.open, l.text_vector, l.summary_vector, e.agent
 FROM line l LEFT JOIN entry e ON e.pos = l.pos ORDER BY l.pos";
 const COUNTS: &str = "
 SELECT (SELECT count(*) FROM line) = (SELECT count(*) FROM entry)
@@ -61,7 +61,8 @@ UNION ALL SELECT 12, count(*) FROM relation
 UNION ALL SELECT 13, count(*) FROM relation
     WHERE NOT EXISTS(SELECT 1 FROM entity WHERE id = relation.source)
     OR NOT EXISTS(SELECT 1 FROM entity WHERE id = relation.target)
-UNION ALL SELECT 14, count(*) FROM unreadable";
+UNION ALL SELECT 14, count(*) FROM unreadable
+UNION ALL SELECT 15, coalesce(sum(sum & 4294967295), 0) FROM decision_line";
 
 const CENSUS_DIFFERS: &str = "
 SELECT count(*) FROM (
