@@ -1,8 +1,11 @@
 //! Who calls, and the mark each of their writes carries.
 
-use twining_model::{IdSource, InvalidInput, Origin, Time, text};
+use twining_model::{IdSource, InvalidInput, Origin, Time, Trust, text};
 
 use crate::secrets::redact_name;
+
+/// What a caller is called who gives no name.
+const UNNAMED: &str = "main";
 
 /// Who calls: what they call themselves, beside what the server knows of them.
 #[derive(Clone, Debug)]
@@ -27,6 +30,12 @@ impl Caller {
     pub fn fit(self) -> Result<Self, InvalidInput> {
         without_secret("agent", &self.agent)?;
         Ok(self)
+    }
+
+    /// The name of the person who calls, if one does and said who they are.
+    pub(crate) fn person(&self) -> Option<&str> {
+        let is_named = self.origin.trust == Trust::Human && self.agent != UNNAMED;
+        is_named.then_some(self.agent.as_str())
     }
 
     /// Takes an agent's name. What cannot be seen in it is spelled out: two names

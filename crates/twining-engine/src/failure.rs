@@ -98,6 +98,16 @@ pub enum Failure {
         /// What for.
         reason: String,
     },
+    /// Not for this caller, or not for this thing.
+    #[error("{why}")]
+    Refused {
+        /// The word a program can act on.
+        code: &'static str,
+        /// Why not.
+        why: String,
+        /// What to do instead.
+        hint: String,
+    },
     /// The store could not do its part.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -116,6 +126,7 @@ impl Failure {
             Self::NoEvidence { .. } => "NO_EVIDENCE",
             Self::UnreadableList { .. } => "UNREADABLE_LIST",
             Self::Claimed { .. } => "CLAIMED",
+            Self::Refused { code, .. } => code,
             Self::Store(error) => error.code(),
         }
     }
@@ -125,7 +136,7 @@ impl Failure {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::InvalidInput(_) | Self::NoEvidence { .. } => None,
-            Self::NotFound { hint, .. } => Some(hint.clone()),
+            Self::NotFound { hint, .. } | Self::Refused { hint, .. } => Some(hint.clone()),
             Self::Unreadable { file, .. } => {
                 Some(format!("fix `.twining/{file}` manually; it may contain git conflict markers"))
             }
@@ -140,6 +151,13 @@ impl Failure {
             )),
             Self::Store(error) => error.hint(),
         }
+    }
+
+    /// What only a person may do, asked for by somebody who is not known to be one.
+    #[must_use]
+    pub fn needs_person(why: impl Into<String>) -> Self {
+        let hint = "a person does it in their own terminal, or on a page that `twining ui` opened from one".to_owned();
+        Self::Refused { code: "NEEDS_PERSON", why: why.into(), hint }
     }
 
     pub(crate) fn no_decision(id: &Id) -> Self {

@@ -217,6 +217,24 @@ pub(crate) fn count(n: u64, one: &str, many: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
 }
 
+/// An address on the page of `twining ui`: `/a/` and a name that may have any letters.
+pub(crate) fn href(page: &str, name: &str) -> String {
+    format!("/{page}/{}", percent_encoded(name))
+}
+
+/// A text as a part of an address.
+pub(crate) fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
+}
+
 /// The items from the front whose JSON fits into one answer, and whether any
 /// had to go.
 pub(crate) fn fit_reply<T: Serialize>(mut items: Vec<T>) -> (Vec<T>, bool) {
@@ -232,6 +250,12 @@ pub(crate) fn fit_reply<T: Serialize>(mut items: Vec<T>) -> (Vec<T>, bool) {
     let cut = fitting_count < items.len();
     items.truncate(fitting_count);
     (items, cut)
+}
+
+/// Where the page after this one begins; none after the last.
+pub(crate) fn next_offset(offset: usize, shown: usize, total: u64) -> Option<usize> {
+    let next = offset.saturating_add(shown);
+    (shown > 0 && (next as u64) < total).then_some(next)
 }
 
 /// For `skip_serializing_if`: whether the flag is false.

@@ -30,6 +30,7 @@ pub(crate) mod suggestions;
 #[cfg(test)]
 mod testing;
 pub mod verify;
+pub mod waiting;
 pub mod workflow;
 
 pub use agents::{
@@ -44,17 +45,18 @@ pub use blackboard::{
 };
 pub use caller::{Caller, Stamp};
 pub use context::{
-    AssembleInput, AssembledContext, ChangedDecision, ContextClaim, ContextDecision, ContextEntity,
-    ContextEntry, ContextHandoff, EndedDecision, NewEntry, OmittedRecord, ScopeSummary,
-    SummarizeInput, WhatChangedInput, WhatChangedOutcome,
+    AssembleInput, AssembledContext, BaseRecords, ChangedDecision, ContextClaim, ContextDecision,
+    ContextEntity, ContextEntry, ContextHandoff, ContextOverride, EndedDecision, ExplainedOmission,
+    NewEntry, OmissionReason, OmittedRecord, ScopeSummary, SectionCost, SummarizeInput,
+    WhatChangedInput, WhatChangedOutcome,
 };
 pub use decisions::{
     CommitDecision, CommitDetails, CommitsInput, CommitsOutcome, Conflict, ContestedDecision,
-    DecideInput, DecideOutcome, DecisionHit, Dependent, ImpactInput, ImpactOutcome,
-    LinkCommitInput, LinkCommitOutcome, MergeClash, Move, OverrideInput, OverrideOutcome,
-    PromoteInput, PromoteOutcome, PromotionRefusal, ReconsiderInput, ReconsiderOutcome,
-    RelatedEntry, RenameHistory, Risk, SearchDecisionsInput, SearchDecisionsOutcome, TraceInput,
-    TraceLink, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
+    DecideInput, DecideOutcome, DecisionHit, DecisionsInput, DecisionsOutcome, Dependent,
+    ImpactInput, ImpactOutcome, LinkCommitInput, LinkCommitOutcome, ListedDecision, MergeClash,
+    Move, OverrideInput, OverrideOutcome, PromoteInput, PromoteOutcome, PromotionRefusal,
+    ReconsiderInput, ReconsiderOutcome, RelatedEntry, RenameHistory, Risk, SearchDecisionsInput,
+    SearchDecisionsOutcome, TraceInput, TraceLink, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
 };
 pub use engine::Engine;
 pub use export::{ExportFile, ExportInput, ExportOutcome, ExportSize};
@@ -66,9 +68,10 @@ pub use governance::{
     SuggestModeOutcome, TurnsInput, TurnsOutcome, UserPolicy,
 };
 pub use graph::{
-    AddEntityInput, AddRelationInput, AddedOutcome, GraphQueryInput, GraphQueryOutcome, Neighbor,
-    NeighborsInput, NeighborsOutcome, PathInput, PathOutcome, PathStep, PruneInput, PruneOutcome,
-    PrunedEntity, RelationDirection,
+    AddEntityInput, AddRelationInput, AddedOutcome, GraphEdgeSummary, GraphInput, GraphLevel,
+    GraphNodeSummary, GraphOutcome, GraphQueryInput, GraphQueryOutcome, Neighbor, NeighborsInput,
+    NeighborsOutcome, PathInput, PathOutcome, PathStep, PruneInput, PruneOutcome, PrunedEntity,
+    RelationDirection,
 };
 pub use hook_queue::QueueOutcome;
 pub use input_types::TestCountsInput;
@@ -79,9 +82,10 @@ pub use knowledge::{
     ReviewContextInput,
 };
 pub use learning::{
-    Backtest, CreateGuardInput, CreateGuardOutcome, GuardSummary, GuardsInput, GuardsOutcome,
-    Pattern, PatternsInput, PatternsOutcome, PromoteGuardOutcome, Proposal, ProposalKind,
-    QueryTracesInput, QueryTracesOutcome, StoreTraceInput, StoreTraceOutcome, TraceHit,
+    Backtest, CreateGuardInput, CreateGuardOutcome, DiscardGuardOutcome, GuardBacktest,
+    GuardBypass, GuardState, GuardSummary, GuardsInput, GuardsOutcome, Pattern, PatternsInput,
+    PatternsOutcome, PromoteGuardOutcome, Proposal, ProposalKind, QueryTracesInput,
+    QueryTracesOutcome, StoreTraceInput, StoreTraceOutcome, TraceHit,
 };
 pub use search::{
     EmbeddingProgress, EmbeddingThread, EmbeddingWorker, LoadModel, ModelState, ScoreParts,
@@ -92,7 +96,12 @@ pub use secrets::Redaction;
 pub use status::{StatusInput, StatusReport, StatusWarning, UnreadableFile};
 pub use suggestions::nearest;
 pub use verify::{CheckItem, CheckStatus, History, ScopeCheck, VerifyInput, VerifyOutcome};
+pub use waiting::{
+    AnswerNeed, Gravity, Settled, WaitingAnswer, WaitingCount, WaitingInput, WaitingItem,
+    WaitingKind, WaitingOutcome, WaitingSources, WaitingSubject,
+};
 pub use workflow::{
-    EvidenceInput, Feature, FeatureProofs, FeaturesInput, FeaturesOutcome, NextAction, NextBrief,
-    NextInput, NextOutcome, ReportContext, ReportInput, ReportOutcome, VerifiedBy, file_states,
+    EvidenceInput, EvidenceState, Feature, FeatureEvidence, FeatureProofs, FeaturesInput,
+    FeaturesOutcome, ListedFeature, NextAction, NextBrief, NextInput, NextOutcome, ReportContext,
+    ReportInput, ReportOutcome, RunReport, VerifiedBy, WatchedFile, WatchedState, file_states,
 };

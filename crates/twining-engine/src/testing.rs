@@ -165,8 +165,7 @@ impl Project {
             decision_id: id.to_string(),
             reason: "the client said no".into(),
             new_decision: new_decision.map(str::to_owned),
-            overridden_by: None,
-            agent_id: None,
+            ..OverrideInput::default()
         };
         self.engine.override_decision(&caller("ada"), authority, &input).expect("overrides")
     }

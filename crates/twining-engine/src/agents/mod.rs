@@ -21,4 +21,4 @@ pub use registry::{
     AgentLiveness, AgentMatch, AgentSummary, AgentsInput, AgentsOutcome, DiscoverInput,
     DiscoverOutcome, RegisterInput, RegisterOutcome,
 };
-pub(crate) use registry::{Presence, discover, everyone};
+pub(crate) use registry::{Presence, discover, everyone, last_call};

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use twining_model::{
-    Agent, Change, Claim, HandoffSnapshot, Id, InvalidInput, JsonDocument, Time, json_document,
-    limits, text, words,
+    Agent, Change, Channel, Claim, HandoffSnapshot, Id, InvalidInput, JsonDocument, Time,
+    json_document, limits, text, words,
 };
 use twining_store::{AgentFiles, Config, Documents, Durability, StoreError, config, disk};
 
@@ -281,6 +281,13 @@ pub(crate) fn everyone(agent_files: &AgentFiles, config: &Config, now: Time) -> 
     shown.collect()
 }
 
+/// When an agent last called, on any machine, as far as is known here.
+pub(crate) fn last_call(agent_files: &AgentFiles, agent: &str) -> Option<Time> {
+    let called = Presence::read(agent_files.presence.as_deref()).agents.get(agent).map(|it| it.at);
+    let known = registered(agent_files).remove(agent);
+    called.max(known.and_then(|agent| Time::read(&agent.last_active)))
+}
+
 /// Finds who can do what is wanted.
 pub(crate) fn discover(
     agent_files: &AgentFiles,
@@ -397,6 +404,10 @@ impl Presence {
 
     /// Records this call. Drops the agents seen longest ago beyond the limit.
     pub(crate) fn with(mut self, stamp: &Stamp<'_>) -> Self {
+        // A browser is no agent: nobody waits for the person behind it.
+        if stamp.caller.origin.via == Channel::Web {
+            return self;
+        }
         let seen = LastCall { at: stamp.at, session: stamp.caller.origin.session.clone() };
         self.agents.insert(stamp.caller.agent.clone(), seen);
         while self.agents.len() > limits::PRESENCE {

@@ -33,6 +33,8 @@ pub struct ReadInput {
     pub since: Option<String>,
     /// Default 50
     pub limit: Option<usize>,
+    /// Where the page begins, counted from the newest
+    pub offset: Option<usize>,
     /// Ids of entries or decisions, such as assemble omitted
     pub ids: Vec<String>,
 }
@@ -44,6 +46,9 @@ pub struct ReadOutcome {
     pub entries: Vec<Entry>,
     /// How many match in all.
     pub total_count: u64,
+    /// Where the page of older ones begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_offset: Option<usize>,
     /// Whether older ones were left out for size.
     #[serde(skip_serializing_if = "is_false")]
     pub truncated: bool,
@@ -61,6 +66,8 @@ pub struct ReadOutcome {
 pub struct RecentInput {
     /// How many; default 20
     pub n: Option<usize>,
+    /// Where the page begins, counted from the newest
+    pub offset: Option<usize>,
     /// Only these types
     #[schemars(extend("x-offered" = EntryType::ALL.map(EntryType::as_str)))]
     pub entry_types: Vec<String>,
@@ -68,6 +75,17 @@ pub struct RecentInput {
     ///
     /// A file or directory, relative to the project
     pub scope: Option<String>,
+    /// Any of these
+    pub tags: Vec<String>,
+    /// Only from this ISO 8601 time on
+    pub since: Option<String>,
+    /// Only before this ISO 8601 time
+    pub until: Option<String>,
+    /// Only by this agent
+    pub agent: Option<String>,
+    /// `open`: only what waits for an answer
+    #[schemars(extend("enum" = ENTRY_STANDINGS))]
+    pub status: Option<String>,
 }
 
 /// The newest entries, newest first.
@@ -75,6 +93,11 @@ pub struct RecentInput {
 pub struct RecentOutcome {
     /// Newest first.
     pub entries: Vec<Entry>,
+    /// How many match in all.
+    pub total: u64,
+    /// Where the page of older ones begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_offset: Option<usize>,
     /// Whether older ones were left out for size.
     #[serde(skip_serializing_if = "is_false")]
     pub truncated: bool,
@@ -148,13 +171,17 @@ pub fn read(
         since: fields::optional("since", input.since.as_deref(), Time::parse)?,
         ..EntryFilter::default()
     };
-    let page = view.entries().newest(&filter, fields::page("limit", input.limit, 50)?)?;
+    let (offset, limit) =
+        (input.offset.unwrap_or_default(), fields::page("limit", input.limit, 50)?);
+    let page = view.entries().newest_after(&filter, offset, limit)?;
     let (mut entries, truncated) = fit_reply(page.items);
+    let next_offset = fields::next_offset(offset, entries.len(), page.total);
     entries.reverse();
     entries.iter_mut().for_each(fill_origin);
     Ok(ReadOutcome {
         entries,
         total_count: page.total,
+        next_offset,
         truncated,
         decisions: Vec::new(),
         missing: Vec::new(),
@@ -179,7 +206,8 @@ fn fetch(view: &View<'_>, ids: &[String]) -> Result<ReadOutcome, Failure> {
     let (mut entries, cut) = fit_reply(entries);
     let (decisions, also_cut) = fit_reply(decisions);
     entries.iter_mut().for_each(fill_origin);
-    Ok(ReadOutcome { entries, total_count, truncated: cut || also_cut, decisions, missing })
+    let truncated = cut || also_cut;
+    Ok(ReadOutcome { entries, total_count, next_offset: None, truncated, decisions, missing })
 }
 
 /// The newest entries, newest first.
@@ -195,12 +223,25 @@ pub fn recent(
             .as_deref()
             .map(|scope| Scope::parse("scope", scope, root))
             .transpose()?,
-        ..EntryFilter::default()
+        tags: fields::tags(&input.tags)?,
+        since: fields::optional("since", input.since.as_deref(), Time::parse)?,
+        before: fields::optional("until", input.until.as_deref(), Time::parse)?,
+        only_open: only_open(input.status.as_deref())?,
+        agent: fields::optional("agent", input.agent.as_deref(), text::name)?,
     };
-    let page = view.entries().newest(&filter, fields::page("n", input.n, 20)?)?;
+    let (offset, limit) = (input.offset.unwrap_or_default(), fields::page("n", input.n, 20)?);
+    let page = view.entries().newest_after(&filter, offset, limit)?;
     let (mut entries, truncated) = fit_reply(page.items);
+    let next_offset = fields::next_offset(offset, entries.len(), page.total);
     entries.iter_mut().for_each(fill_origin);
-    Ok(RecentOutcome { entries, truncated })
+    Ok(RecentOutcome { entries, total: page.total, next_offset, truncated })
+}
+
+/// Whether only what waits for an answer is wanted.
+fn only_open(status: Option<&str>) -> Result<bool, InvalidInput> {
+    let standings = [("open", true), ("any", false)];
+    let standing = |field, word: &str| fields::one_of(field, word.trim(), &standings);
+    Ok(fields::optional("status", status, standing)?.unwrap_or(false))
 }
 
 /// Says of an entry that says nothing of its origin that it came with the repository.
@@ -211,15 +252,12 @@ fn fill_origin(entry: &mut Entry) {
 impl QueryInput {
     /// Which entries it is about, every rule checked.
     pub(super) fn filter(&self, root: &ProjectRoot) -> Result<EntryFilter, InvalidInput> {
-        let standings = [("open", true), ("any", false)];
-        let standing = |field, word: &str| fields::one_of(field, word.trim(), &standings);
         Ok(EntryFilter {
             types: entry_types(&self.entry_types)?,
             tags: fields::tags(&self.tags)?,
             scope: fields::optional_scope(self.scope.as_deref(), root)?,
             since: fields::optional("since", self.since.as_deref(), Time::parse)?,
-            only_open: fields::optional("status", self.status.as_deref(), standing)?
-                .unwrap_or(false),
+            only_open: only_open(self.status.as_deref())?,
             ..EntryFilter::default()
         })
     }
@@ -383,6 +421,60 @@ mod tests {
         assert_eq!(
             summaries(&project.engine.recent(&warnings).expect("reads").entries),
             ["second"]
+        );
+    }
+
+    #[test]
+    fn every_entry_is_on_one_page_and_the_last_page_says_so() {
+        let project = Project::new();
+        for n in 0..7 {
+            project.post(["finding", "need"][n % 2], &format!("entry {n}"));
+        }
+        let (mut offset, mut seen) = (Some(0), Vec::new());
+        while let Some(at) = offset {
+            let input = RecentInput { n: Some(3), offset: Some(at), ..RecentInput::default() };
+            let page = project.engine.recent(&input).expect("reads");
+            assert_eq!(page.total, 7);
+            seen.extend(page.entries.into_iter().map(|entry| entry.summary));
+            offset = page.next_offset;
+        }
+        let wanted: Vec<String> = (0..7).rev().map(|n| format!("entry {n}")).collect();
+        assert_eq!(seen, wanted);
+        let second = ReadInput { limit: Some(3), offset: Some(3), ..ReadInput::default() };
+        let second = project.engine.read(&second).expect("reads");
+        assert_eq!(summaries(&second.entries), ["entry 1", "entry 2", "entry 3"]);
+        assert_eq!((second.total_count, second.next_offset), (7, Some(6)));
+        let beyond = RecentInput { offset: Some(700), ..RecentInput::default() };
+        let beyond = project.engine.recent(&beyond).expect("reads");
+        assert!(beyond.entries.is_empty() && beyond.next_offset.is_none() && beyond.total == 7);
+    }
+
+    #[test]
+    fn recent_is_narrowed_by_author_time_tag_and_what_is_open() {
+        let project = Project::new();
+        project.post("question", "old question");
+        project.clock.advance_ms(1000);
+        let noon = project.clock.now().to_string();
+        let tagged = PostInput {
+            entry_type: "finding".into(),
+            summary: "by bob".into(),
+            tags: vec!["auth".into()],
+            ..PostInput::default()
+        };
+        project.engine.post(&caller("Bob"), &tagged).expect("posts");
+        let text = |word: &str| Some(word.to_owned());
+        each(
+            [
+                (RecentInput { agent: text("bob"), ..RecentInput::default() }, "by bob"),
+                (RecentInput { since: text(&noon), ..RecentInput::default() }, "by bob"),
+                (RecentInput { tags: vec!["auth".into()], ..RecentInput::default() }, "by bob"),
+                (RecentInput { until: text(&noon), ..RecentInput::default() }, "old question"),
+                (RecentInput { status: text("open"), ..RecentInput::default() }, "old question"),
+            ],
+            |(input, wanted)| {
+                let page = project.engine.recent(&input).expect("reads");
+                assert_eq!((summaries(&page.entries), page.total), (vec![wanted], 1));
+            },
         );
     }
 

@@ -6,20 +6,21 @@ use std::sync::{Mutex, PoisonError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::{
-    CaseFolding, Claim, DecisionStatus, Handoff, HandoffSnapshot, InvalidInput, ProjectRoot, Scope,
-    Time, limits, text,
+    CaseFolding, Claim, Decision, DecisionStatus, Handoff, HandoffSnapshot, Id, InvalidInput,
+    ProjectRoot, Scope, Time, limits, text,
 };
-use twining_store::{AgentFiles, Config, View};
+use twining_store::{AgentFiles, Config, StoreError, View};
 
 use crate::agents::{current_claims, is_mine, open_handoffs, overlapping};
 use crate::caller::Caller;
 use crate::context::budget::{ContextDecision, ContextEntry, fill};
+use crate::context::explain::{ExplainedOmission, SectionCost};
 use crate::context::gather::gather;
 use crate::context::score::SignalWeights;
 use crate::context::*;
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::fields::is_zero;
+use crate::fields::{DAY_MS, is_zero};
 use crate::search::{SearchMode, SearchQuery};
 use crate::{context, fields};
 
@@ -50,6 +51,11 @@ pub struct AssembleInput {
     pub host: Option<String>,
     /// Your name
     pub agent_id: Option<String>,
+    /// Explain each record
+    ///
+    /// Adds what each costs, and why others are left out
+    #[serde(default)]
+    pub explain: bool,
 }
 
 /// An entity nearby.
@@ -62,6 +68,9 @@ pub struct ContextEntity {
     pub kind: String,
     /// Its relations, as text.
     pub relations: Vec<String>,
+    /// Its tokens, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
 }
 
 /// A record that did not fit.
@@ -74,6 +83,9 @@ pub struct OmittedRecord {
     /// Its status, if it is a decision that is provisional or no longer in force.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<DecisionStatus>,
+    /// Why it is left out, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub explained: Option<ExplainedOmission>,
 }
 
 /// The context of a task, best first in every list.
@@ -104,6 +116,9 @@ pub struct AssembledContext {
     pub recent_questions: Vec<ContextEntry>,
     /// Entities nearby.
     pub related_entities: Vec<ContextEntity>,
+    /// Your decisions here that a person overrode lately: no longer follow them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub overridden: Vec<ContextOverride>,
     /// Others' claims here: leave these alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<ContextClaim>,
@@ -114,6 +129,9 @@ pub struct AssembledContext {
     pub omitted: Vec<OmittedRecord>,
     /// How many did not fit; decisions that were not examined count up to 1000.
     pub omitted_count: u64,
+    /// What each list costs, if that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sections: Vec<SectionCost>,
 }
 
 /// A task, every rule checked.
@@ -122,6 +140,7 @@ pub struct AssembleDraft {
     pub(super) task: String,
     pub(super) scope: Scope,
     pub(super) max_tokens: usize,
+    pub(super) explain: bool,
 }
 
 impl AssembleDraft {
@@ -145,6 +164,7 @@ impl AssembleDraft {
             scope: Scope::parse("scope", &input.scope, root)?,
             max_tokens: fields::within("max_tokens", input.max_tokens, default, MOST_TOKENS)?
                 .min(cap),
+            explain: input.explain,
         })
     }
 
@@ -165,8 +185,9 @@ pub(crate) fn assemble(
     draft: &AssembleDraft,
     mut question: SearchQuery<'_>,
     config: &Config,
-    others: OtherAgents,
+    mut others: OtherAgents,
 ) -> Result<AssembledContext, Failure> {
+    others.find_overridden(view, &draft.scope)?;
     let weights = SignalWeights::from(&config.context_assembly.priority_weights);
     let gathered = gather(view, draft, &mut question, &weights)?;
     let frame = AssembledContext {
@@ -177,7 +198,7 @@ pub(crate) fn assemble(
         not_yet_embedded: question.waiting,
         ..AssembledContext::default()
     };
-    Ok(fill(frame, gathered, others, draft.max_tokens, question.nearness.as_ref())?)
+    Ok(fill(frame, gathered, others, draft, question.nearness.as_ref())?)
 }
 
 /// Tokens of the context that goes with a handoff.
@@ -289,6 +310,15 @@ impl Engine {
         self.store().view(|view| context::what_changed(view, input, self.store().root()))
     }
 
+    /// Finds what the memory has that a branch did not begin with.
+    pub fn changed_from_base(
+        &self,
+        input: &WhatChangedInput,
+        base: &BaseRecords,
+    ) -> Result<WhatChangedOutcome, Failure> {
+        self.store().view(|view| context::changed_from_base(view, input, self.store().root(), base))
+    }
+
     /// Whether an agent assembled context in this process.
     pub(crate) fn has_assembled(&self, agent: &str) -> bool {
         self.state::<AssemblyLog>().0.lock().unwrap_or_else(PoisonError::into_inner).contains(agent)
@@ -337,6 +367,9 @@ fn snapshot(context: &AssembledContext) -> HandoffSnapshot {
 
 /// Maximum number of claims and handoffs included.
 const MAX_ACTIVITY: usize = 5;
+/// How long an agent is told that its decision was overridden, and how many such are examined.
+const OVERRIDE_DAYS: i64 = 7;
+const OVERRIDES_EXAMINED: usize = 20;
 /// Paths of a claim, and characters of what it is for.
 const PATHS: usize = 5;
 const LINE: usize = 120;
@@ -355,6 +388,28 @@ pub struct ContextClaim {
     pub until: String,
     /// What for.
     pub reason: String,
+    /// Its tokens, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+}
+
+/// A decision of the caller that a person overrode.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ContextOverride {
+    /// Its id.
+    pub id: Id,
+    /// Its choice.
+    pub summary: String,
+    /// Who overrode it.
+    pub by: String,
+    /// Why.
+    pub reason: String,
+    /// Its replacement.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<String>,
+    /// Its tokens, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
 }
 
 /// A handoff that is still open.
@@ -369,11 +424,17 @@ pub struct ContextHandoff {
     pub target_agent: Option<String>,
     /// One line.
     pub summary: String,
+    /// Its tokens, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
 }
 
 /// What others do that bears on a task.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OtherAgents {
+    /// Who asks.
+    caller: String,
+    pub(super) overridden: Vec<ContextOverride>,
     pub(super) claims: Vec<ContextClaim>,
     pub(super) handoffs: Vec<ContextHandoff>,
 }
@@ -400,6 +461,8 @@ impl OtherAgents {
         };
         let handoffs = open_handoffs(agent_files, MAX_ACTIVITY, waits).unwrap_or_default();
         Self {
+            caller: caller.agent.clone(),
+            overridden: Vec::new(),
             claims: held.filter(here).take(MAX_ACTIVITY).map(context_claim).collect(),
             handoffs: handoffs
                 .into_iter()
@@ -408,9 +471,32 @@ impl OtherAgents {
                     source_agent: fields::shorten(&handoff.source_agent, LINE),
                     target_agent: handoff.target_agent.map(|name| fields::shorten(&name, LINE)),
                     summary: fields::shorten(&handoff.summary, LINE),
+                    tokens: None,
                 })
                 .collect(),
         }
+    }
+}
+
+impl OtherAgents {
+    /// Finds the caller's decisions in this scope that a person overrode lately.
+    fn find_overridden(&mut self, view: &View<'_>, scope: &Scope) -> Result<(), StoreError> {
+        let since = fields::earlier(view.now(), OVERRIDE_DAYS * DAY_MS);
+        let lately = view.decisions().rejected_since(since, OVERRIDES_EXAMINED)?;
+        let own = lately.into_iter().filter(|decision| {
+            decision.agent_id == self.caller
+                && Scope::read(&decision.scope).overlaps(scope, view.folding())
+        });
+        let listed = |decision: Decision| ContextOverride {
+            id: decision.id,
+            summary: fields::shorten(&decision.summary, LINE),
+            by: fields::shorten(&decision.overridden_by.unwrap_or_default(), LINE),
+            reason: fields::shorten(&decision.override_reason.unwrap_or_default(), LINE),
+            superseded_by: decision.superseded_by,
+            tokens: None,
+        };
+        self.overridden = own.take(MAX_ACTIVITY).map(listed).collect();
+        Ok(())
     }
 }
 
@@ -421,5 +507,6 @@ fn context_claim(claim: Claim) -> ContextClaim {
         feature: claim.feature.map(|feature| fields::shorten(&feature, LINE)),
         until: claim.until,
         reason: fields::shorten(&claim.reason, LINE),
+        tokens: None,
     }
 }

@@ -12,12 +12,13 @@ use serde::Serialize;
 use twining_model::{Confidence, Decision, DecisionStatus, Entry, EntryType, Id, InvalidInput};
 
 use crate::blackboard::turns_meaning;
-use crate::context::assemble::{AssembledContext, OmittedRecord, OtherAgents};
+use crate::context::assemble::{AssembleDraft, AssembledContext, OmittedRecord, OtherAgents};
+use crate::context::explain::{ExplainedOmission, OmissionReason, explain};
 use crate::context::gather::{CandidateRecord, ContextCandidate, GatherResult};
 use crate::fields;
 use crate::search::{ScoreParts, Similarities};
 
-const CHARS_PER_TOKEN: usize = 4;
+pub(super) const CHARS_PER_TOKEN: usize = 4;
 /// Space for the digits of the two counts.
 const DIGITS: usize = 24;
 /// Shares of the budget, in percent: in full, then in brief; the rest is lines.
@@ -45,9 +46,10 @@ pub(super) fn fill(
     frame: AssembledContext,
     gathered: GatherResult,
     others: OtherAgents,
-    max_tokens: usize,
+    draft: &AssembleDraft,
     nearness: Option<&Similarities<'_>>,
 ) -> Result<AssembledContext, InvalidInput> {
+    let max_tokens = draft.max_tokens;
     let budget = max_tokens * CHARS_PER_TOKEN;
     let bare = chars(&frame) + DIGITS;
     if bare > budget {
@@ -58,9 +60,16 @@ pub(super) fn fill(
         .because(format!("{max_tokens} was given")));
     }
     let budget_left = budget - bare;
-    let mut filling =
-        BudgetFill { context: frame, budget_left, spent: 0, included: Vec::new(), nearness };
+    let mut filling = BudgetFill {
+        context: frame,
+        budget_left,
+        spent: 0,
+        included: Vec::new(),
+        nearness,
+        explained: draft.explain.then(Vec::new),
+    };
     let mut share = budget_left * OTHERS / 100;
+    filling.context.overridden = filling.take_some(others.overridden, &mut share);
     filling.context.claims = filling.take_some(others.claims, &mut share);
     filling.context.handoffs = filling.take_some(others.handoffs, &mut share);
     let mut pending = gathered.candidates;
@@ -166,6 +175,8 @@ struct BudgetFill<'n> {
     /// The included candidates.
     included: Vec<(ContextCandidate, RenderedItem)>,
     nearness: Option<&'n Similarities<'n>>,
+    /// Everything left out and why, where that was asked for.
+    explained: Option<Vec<OmittedRecord>>,
 }
 
 impl BudgetFill<'_> {
@@ -291,11 +302,37 @@ impl BudgetFill<'_> {
             id: candidate.id().to_owned(),
             summary: fields::shorten(candidate.summary(), LINE),
             status,
+            explained: None,
         };
         let cost = chars(&omitted) + 1;
-        if self.spent + cost <= self.budget_left {
+        let is_listed = self.spent + cost <= self.budget_left;
+        if self.explained.is_some() {
+            let reason = self.reason_to_omit(candidate);
+            let score = candidate.why.worth();
+            let explained = Some(ExplainedOmission::new(reason, score, is_listed.then_some(cost)));
+            let omitted = OmittedRecord { explained, ..omitted.clone() };
+            self.explained.iter_mut().for_each(|all| all.push(omitted.clone()));
+        }
+        if is_listed {
             self.spent += cost;
             self.context.omitted.push(omitted);
+        }
+    }
+
+    fn reason_to_omit(&self, candidate: &ContextCandidate) -> OmissionReason {
+        let status = match &candidate.record {
+            CandidateRecord::Decision(decision) => Some(decision.status),
+            CandidateRecord::Entry(..) => None,
+        };
+        let worth = candidate.why.worth();
+        match status {
+            Some(DecisionStatus::Superseded) => OmissionReason::Superseded,
+            Some(DecisionStatus::Overridden) => OmissionReason::Overridden,
+            _ if self.repeats(candidate) => OmissionReason::Repeats,
+            _ if self.included.iter().any(|(included, _)| included.why.worth() < worth) => {
+                OmissionReason::OverBudget
+            }
+            _ => OmissionReason::LessRelevant,
         }
     }
 
@@ -329,7 +366,7 @@ impl BudgetFill<'_> {
     }
 
     fn finish(self) -> AssembledContext {
-        let Self { mut context, included, .. } = self;
+        let Self { mut context, included, explained, .. } = self;
         // Binding decisions come before the others.
         let (binding, others): (Vec<_>, Vec<_>) =
             included.into_iter().partition(|(candidate, _)| candidate.binds);
@@ -350,6 +387,10 @@ impl BudgetFill<'_> {
         let chars = chars(&context);
         let estimate = (chars.div_ceil(CHARS_PER_TOKEN)).to_string().len() - 1 + chars;
         context.token_estimate = estimate.div_ceil(CHARS_PER_TOKEN) as u64;
+        // Last: what is explained is no part of what an agent would be told.
+        if let Some(omitted) = explained {
+            explain(&mut context, omitted);
+        }
         context
     }
 }
@@ -359,6 +400,11 @@ fn negations_and_numbers(candidate: &ContextCandidate) -> BTreeSet<String> {
     let text = candidate.text().to_lowercase();
     let words = text.split(|c: char| !c.is_alphanumeric());
     words.filter(|word| turns_meaning(word)).map(str::to_owned).collect()
+}
+
+/// Tokens of a record, with the comma after it.
+pub(super) fn tokens<T: Serialize>(record: &T) -> u64 {
+    (chars(record) + 1).div_ceil(CHARS_PER_TOKEN) as u64
 }
 
 fn chars<T: Serialize>(value: &T) -> usize {
@@ -438,6 +484,9 @@ pub struct ContextDecision {
     pub affected_files: Vec<String>,
     /// Why it is here.
     pub why: String,
+    /// Its tokens, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
 }
 
 /// A relevant entry.
@@ -459,6 +508,9 @@ pub struct ContextEntry {
     pub timestamp: String,
     /// Why it is here.
     pub why: String,
+    /// Its tokens, if they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
 }
 
 /// Renders a candidate.
@@ -495,6 +547,7 @@ fn render_decision(
             Vec::new()
         },
         why,
+        tokens: None,
     }
 }
 
@@ -513,6 +566,7 @@ fn render_entry(entry: &Entry, kind: EntryType, level: DetailLevel, why: String)
         scope: fields::shorten(&entry.scope, SCOPE),
         timestamp: entry.timestamp.clone(),
         why,
+        tokens: None,
     }
 }
 

@@ -423,7 +423,7 @@ fn entities(
                 });
             }
         }
-        found.push(ContextEntity { name: entity.name, kind: entity.kind, relations });
+        found.push(ContextEntity { name: entity.name, kind: entity.kind, relations, tokens: None });
     }
     Ok((found, linked_decisions))
 }

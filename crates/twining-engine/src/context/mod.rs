@@ -4,8 +4,10 @@
 //! say what was left out. Read-only; nothing here is stored.
 
 mod assemble;
+mod base_records;
 mod budget;
 mod changes;
+mod explain;
 mod gather;
 mod score;
 mod summarize;
@@ -15,10 +17,13 @@ mod tests;
 pub(crate) use assemble::assemble;
 pub use assemble::{
     AssembleDraft, AssembleInput, AssembledContext, ContextClaim, ContextEntity, ContextHandoff,
-    OmittedRecord,
+    ContextOverride, OmittedRecord,
 };
+pub use base_records::BaseRecords;
 pub use budget::{ContextDecision, ContextEntry};
 pub use changes::{
-    ChangedDecision, EndedDecision, NewEntry, WhatChangedInput, WhatChangedOutcome, what_changed,
+    ChangedDecision, EndedDecision, NewEntry, WhatChangedInput, WhatChangedOutcome,
+    changed_from_base, what_changed,
 };
+pub use explain::{ExplainedOmission, OmissionReason, SectionCost};
 pub use summarize::{ScopeSummary, SummarizeInput, summarize};

@@ -1,5 +1,6 @@
 mod budget;
 mod changes;
+mod explain;
 mod ranking;
 mod summary;
 

@@ -15,6 +15,8 @@ use crate::fields;
 const CONFLICT: &str = "conflict";
 /// The tag of a warning that a decision is to be looked at again.
 const RECONSIDERATION: &str = "reconsideration";
+/// The tag of a warning that decisions rest on one that is out of force.
+const DEPENDENTS: &str = "dependents";
 /// The tag of entries about an override.
 const OVERRIDE: &str = "override";
 
@@ -171,19 +173,48 @@ pub(crate) fn still_contested(
     Ok(())
 }
 
-/// Announces promotions, and closes the warnings they settle.
+/// Warns that decisions in force rest on one that was overridden.
+pub(crate) fn dependents(
+    change: &mut Change,
+    overridden: &Decision,
+    dependents: &[Decision],
+    stamp: &Stamp<'_>,
+) {
+    let listed: String = dependents
+        .iter()
+        .map(|decision| format!("- {}: {}\n", decision.id, decision.summary))
+        .collect();
+    let rest = match dependents.len() {
+        1 => "1 decision rests on it".to_owned(),
+        all => format!("{all} decisions rest on it"),
+    };
+    let ids = std::iter::once(overridden).chain(dependents).take(limits::LIST);
+    change.entries.push(Entry {
+        detail: fields::clip(listed.trim_end(), limits::TEXT_BYTES),
+        tags: vec![DEPENDENTS.to_owned()],
+        relates_to: ids.map(|decision| decision.id.to_string()).collect(),
+        ..note(
+            stamp,
+            EntryType::Warning,
+            &overridden.scope,
+            &format!("Overridden, and {rest}: {}", overridden.summary),
+        )
+    });
+}
+
+/// Announces promotions, and closes the warnings they settle; those of a conflict too where both
+/// sides are kept on purpose.
 pub(crate) fn promoted(
     change: &mut Change,
     view: &View<'_>,
     decisions: &[Decision],
+    keeps_both: bool,
     stamp: &Stamp<'_>,
 ) -> Result<(), StoreError> {
     let Some(first) = decisions.first() else { return Ok(()) };
     let mut relates_to: Vec<String> =
         decisions.iter().map(|decision| decision.id.to_string()).collect();
-    for decision in decisions {
-        relates_to.extend(settled_by(view, decision)?);
-    }
+    relates_to.extend(settled_by(view, decisions, keeps_both)?);
     let scope = if decisions.iter().all(|decision| decision.scope == first.scope) {
         &first.scope
     } else {
@@ -213,39 +244,56 @@ pub(crate) fn promoted(
 pub(crate) fn settle(
     change: &mut Change,
     view: &View<'_>,
-    after: &Decision,
+    after: &[Decision],
     stamp: &Stamp<'_>,
 ) -> Result<(), StoreError> {
-    let relates_to = settled_by(view, after)?;
+    let Some(first) = after.first() else { return Ok(()) };
+    let relates_to = settled_by(view, after, false)?;
     if !relates_to.is_empty() {
-        let headline = format!("Settled: now {}: {}", after.status.as_str(), after.summary);
+        let summaries: Vec<&str> = after.iter().map(|one| one.summary.as_str()).collect();
+        let headline = format!("Settled: now {}: {}", first.status.as_str(), summaries.join("; "));
         change.entries.push(Entry {
             tags: vec!["settled".to_owned()],
             relates_to,
-            ..note(stamp, EntryType::Status, &after.scope, &headline)
+            ..note(stamp, EntryType::Status, &first.scope, &headline)
         });
     }
     Ok(())
 }
 
-fn settled_by(view: &View<'_>, after: &Decision) -> Result<Vec<String>, StoreError> {
+/// The open warnings of ours that are settled once these decisions are so.
+fn settled_by(
+    view: &View<'_>,
+    after: &[Decision],
+    keeps_both: bool,
+) -> Result<Vec<String>, StoreError> {
     let mut settled = Vec::new();
-    for entry in view.entries().relating_to(after.id.as_str(), limits::LIST)?.items {
-        let ours = entry.kind() == Some(EntryType::Warning) && is_settled(view, &entry, after)?;
-        if ours && view.entries().is_open(&entry.id)? {
-            settled.push(entry.id);
+    for decision in after {
+        for entry in view.entries().relating_to(decision.id.as_str(), limits::LIST)?.items {
+            let ours = entry.kind() == Some(EntryType::Warning)
+                && !settled.contains(&entry.id)
+                && ((keeps_both && is_conflict(&entry))
+                    || is_settled(view, &entry, decision, after)?);
+            if ours && view.entries().is_open(&entry.id)? {
+                settled.push(entry.id);
+            }
         }
     }
     Ok(settled)
 }
 
-fn is_settled(view: &View<'_>, warning: &Entry, after: &Decision) -> Result<bool, StoreError> {
+fn is_settled(
+    view: &View<'_>,
+    warning: &Entry,
+    decision: &Decision,
+    after: &[Decision],
+) -> Result<bool, StoreError> {
     let tagged = |word: &str| warning.tags.iter().any(|tag| tag == word);
     if tagged(OVERRIDE) {
-        return Ok(after.override_authority == Some(Authority::Confirmed));
+        return Ok(decision.override_authority == Some(Authority::Confirmed));
     }
     if tagged(RECONSIDERATION) {
-        return Ok(after.status != DecisionStatus::Provisional);
+        return Ok(decision.status != DecisionStatus::Provisional);
     }
     if !is_conflict(warning) {
         return Ok(false);
@@ -269,9 +317,9 @@ fn is_conflict(entry: &Entry) -> bool {
     entry.kind() == Some(EntryType::Warning) && entry.tags.iter().any(|tag| tag == CONFLICT)
 }
 
-fn binds(view: &View<'_>, id: &str, after: &Decision) -> Result<bool, StoreError> {
-    if after.id.as_str() == id {
-        return Ok(after.status.binds());
+fn binds(view: &View<'_>, id: &str, after: &[Decision]) -> Result<bool, StoreError> {
+    if let Some(decision) = after.iter().find(|decision| decision.id.as_str() == id) {
+        return Ok(decision.status.binds());
     }
     let Some(id) = Id::read(id) else { return Ok(false) };
     Ok(view.decisions().get(&id)?.is_some_and(|decision| decision.status.binds()))

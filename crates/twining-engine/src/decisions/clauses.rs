@@ -87,7 +87,8 @@ fn carries(successor: &Decision, old: &Decision, item: &str) -> bool {
         && items_of(successor).iter().any(|other| other == item)
 }
 
-fn is_by_person(decision: &Decision) -> bool {
+/// Whether a person made it.
+pub(crate) fn is_by_person(decision: &Decision) -> bool {
     decision.origin.as_ref().is_some_and(|origin| origin.trust == Trust::Human)
 }
 
@@ -99,7 +100,7 @@ fn is_contested(decision: &Decision) -> bool {
 }
 
 /// The libraries and paths that it rules out.
-pub(super) fn items_of(decision: &Decision) -> Vec<String> {
+pub(crate) fn items_of(decision: &Decision) -> Vec<String> {
     decision.constraints.iter().flat_map(|constraint| ruled_out(constraint)).collect()
 }
 

@@ -18,7 +18,7 @@ use crate::decisions::dependencies::{impact, trace};
 use crate::decisions::search::search_decisions;
 use crate::decisions::search::unreadable;
 use crate::decisions::status_change::{
-    OverrideDraft, in_question, plan_override, plan_promote, plan_reconsider,
+    OverrideDraft, PromoteDraft, in_question, plan_override, plan_promote, plan_reconsider,
 };
 use crate::decisions::why::{why, why_commit};
 use crate::decisions::{announcements, clauses, *};
@@ -86,7 +86,7 @@ pub(super) fn plan_decide(
     let superseded = draft.supersedes.as_deref().and_then(Id::read);
     let old = superseded.map(|id| replaceable(view, &id)).transpose()?;
     let mut change = Change::default();
-    let mut decided = record(&mut change, view, draft, stamp)?;
+    let mut decided = record(&mut change, view, draft, &[], stamp)?;
     if let Some(old) = old {
         let dropped =
             change.decisions.last().map(|new| clauses::dropped(&old, new)).unwrap_or_default();
@@ -101,17 +101,19 @@ pub(super) fn plan_decide(
         let mut retired = old.clone();
         supersede(&mut retired, &decided.id, stamp);
         change.amendments.push(amendment(&old, &retired)?);
-        announcements::settle(&mut change, view, &retired, stamp)?;
+        announcements::settle(&mut change, view, &[retired], stamp)?;
     }
     Ok((change, decided))
 }
 
 /// Adds a decision to a change: the record, its graph links, its announcement,
-/// and the warning if it is in conflict. What it supersedes is the caller's to amend.
+/// and the warning if it is in conflict. What it supersedes is the caller's to amend, and so are
+/// those that go out of force with it, which it does not contradict.
 pub(crate) fn record(
     change: &mut Change,
     view: &View<'_>,
     draft: &Decision,
+    retired: &[Id],
     stamp: &Stamp<'_>,
 ) -> Result<DecideOutcome, Failure> {
     for id in draft.depends_on.iter().filter_map(|id| Id::read(id)) {
@@ -122,7 +124,9 @@ pub(crate) fn record(
     let superseded = draft.supersedes.as_deref().and_then(Id::read);
     let mut rivals = view.decisions().rivals(&draft.domain, &Scope::read(&draft.scope))?;
     rivals.retain(|rival| {
-        Some(&rival.id) != superseded.as_ref() && fields::fold(&rival.summary) != draft.summary
+        Some(&rival.id) != superseded.as_ref()
+            && !retired.contains(&rival.id)
+            && fields::fold(&rival.summary) != draft.summary
     });
     rivals.sort_by(|a, b| b.id.cmp(&a.id));
     let omitted = rivals.len().saturating_sub(CONFLICTS_NAMED);
@@ -489,7 +493,7 @@ impl Engine {
     ) -> Result<OverrideOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = &caller.called(input.agent_id.as_deref())?;
-        let draft = OverrideDraft::parse(&input, authority)?;
+        let draft = OverrideDraft::parse(&input, caller, authority)?;
         let outcome = self.store().transact(Durability::Strict, |view| {
             plan_override(view, &draft, &self.stamp(caller))
         })?;
@@ -498,29 +502,35 @@ impl Engine {
 
     /// The decision that such an override would reject, if a person's word on it is still wanted.
     pub fn override_in_question(&self, input: &OverrideInput) -> Result<Option<Decision>, Failure> {
-        let draft = OverrideDraft::parse(input, Authority::Claimed)?;
-        self.store().view(|view| in_question(view, &draft))
+        let id = fields::id("decision_id", &input.decision_id)?;
+        self.store().view(|view| in_question(view, &id))
     }
 
-    /// Puts provisional decisions in force.
+    /// Puts provisional decisions in force, and overrides those they stand against with the
+    /// authority the entry point established.
     pub fn promote(
         &self,
         caller: &Caller,
+        authority: Authority,
         input: &PromoteInput,
     ) -> Result<PromoteOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = &caller.called(input.agent_id.as_deref())?;
-        let ids = fields::decision_ids("decision_ids", &input.decision_ids)?;
-        if ids.is_empty() {
-            let refused = InvalidInput::new("decision_ids", "must name at least one decision");
-            return Err(refused.into());
-        }
-        let by = fields::optional("promoted_by", input.promoted_by.as_deref(), text::name)?;
-        let by = by.as_deref().unwrap_or(&caller.agent);
-        let outcome = self.store().transact(Durability::Strict, |view| {
-            plan_promote(view, &ids, by, &self.stamp(caller))
-        })?;
+        let draft = PromoteDraft::parse(&input, caller, authority)?;
+        let outcome = self
+            .store()
+            .transact(Durability::Strict, |view| plan_promote(view, &draft, &self.stamp(caller)))?;
         Ok(PromoteOutcome { redacted, ..outcome })
+    }
+
+    /// The decisions that such a promotion would override, if a person's word on it is still
+    /// wanted.
+    pub fn promotion_in_question(&self, input: &PromoteInput) -> Result<Vec<Decision>, Failure> {
+        let ids = fields::decision_ids("instead_of", &input.instead_of)?;
+        self.store().view(|view| {
+            let decisions = ids.iter().map(|id| in_question(view, id));
+            Ok(decisions.collect::<Result<Vec<_>, Failure>>()?.into_iter().flatten().collect())
+        })
     }
 
     /// Searches decisions.

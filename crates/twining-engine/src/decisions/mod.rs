@@ -9,13 +9,14 @@ mod clauses;
 mod commits;
 mod decide;
 mod dependencies;
+mod list;
 mod search;
 mod status_change;
 #[cfg(test)]
 mod tests;
 mod why;
 
-pub(crate) use clauses::{clause_of_decision, clause_of_edge};
+pub(crate) use clauses::{clause_of_decision, clause_of_edge, is_by_person, items_of};
 pub use commits::{
     CommitDecision, CommitDetails, CommitsInput, CommitsOutcome, LinkCommitInput,
     LinkCommitOutcome, LinkSource,
@@ -24,11 +25,13 @@ pub use decide::{Conflict, DecideInput, DecideOutcome};
 pub use dependencies::{
     Dependent, ImpactInput, ImpactOutcome, RelatedEntry, Risk, TraceInput, TraceLink, TraceOutcome,
 };
+pub use list::{DecisionsInput, DecisionsOutcome, ListedDecision};
 pub(crate) use search::same_domain;
 pub use search::{DecisionHit, SearchDecisionsInput, SearchDecisionsOutcome};
+pub(crate) use status_change::binding_dependents;
 pub use status_change::{
     ContestedDecision, OverrideInput, OverrideOutcome, PromoteInput, PromoteOutcome,
     PromotionRefusal, ReconsiderInput, ReconsiderOutcome,
 };
-pub(crate) use why::contesting;
 pub use why::{MergeClash, Move, RenameHistory, WhyDecision, WhyInput, WhyOutcome};
+pub(crate) use why::{clashes_of, contesting};

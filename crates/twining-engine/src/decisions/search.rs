@@ -75,6 +75,7 @@ impl SearchDecisionsInput {
             confidence: fields::optional("confidence", confidence, Confidence::parse)?,
             scope: fields::optional_scope(self.scope.as_deref(), root)?,
             since: fields::optional("since", self.since.as_deref(), Time::parse)?,
+            ..DecisionFilter::default()
         })
     }
 }

@@ -6,11 +6,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use twining_model::{Authority, Change, Decision, DecisionStatus, Id, InvalidInput, limits, text};
+use twining_model::{
+    Authority, Change, Decision, DecisionStatus, Id, InvalidInput, Time, limits, text,
+};
 use twining_store::merge::CLASHES;
 use twining_store::{StoreError, View};
 
-use crate::caller::Stamp;
+use crate::caller::{Caller, Stamp};
 use crate::decisions::announcements;
 use crate::decisions::decide::{amendment, move_to, record, supersede};
 use crate::decisions::search::{disagree, find, retired};
@@ -28,6 +30,9 @@ pub struct OverrideInput {
     pub reason: String,
     /// What to do instead, in one line
     pub new_decision: Option<String>,
+    /// Further decisions that are rejected with it
+    #[serde(default)]
+    pub also: Vec<String>,
     /// Who; default `human`
     pub overridden_by: Option<String>,
     /// Your name
@@ -48,6 +53,9 @@ pub struct OverrideOutcome {
     /// Its replacement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Id>,
+    /// Further decisions that this call changed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also_overridden: Vec<Id>,
     /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
@@ -57,36 +65,51 @@ pub struct OverrideOutcome {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct OverrideDraft {
     id: Id,
-    reason: String,
+    also: Vec<Id>,
     replacement: Option<String>,
+    rejection: Rejection,
+}
+
+/// Why a decision is rejected, by whom, and how certain it is that a person wants it.
+#[derive(Clone, Debug, PartialEq)]
+struct Rejection {
+    reason: String,
     by: String,
     authority: Authority,
 }
 
 impl OverrideDraft {
     /// Validates every field. `authority` comes from the entry point, not from the input.
-    pub(super) fn parse(input: &OverrideInput, authority: Authority) -> Result<Self, InvalidInput> {
+    pub(super) fn parse(
+        input: &OverrideInput,
+        caller: &Caller,
+        authority: Authority,
+    ) -> Result<Self, InvalidInput> {
+        let by = input.overridden_by.as_deref().or(caller.person()).unwrap_or("human");
+        let id = fields::id("decision_id", &input.decision_id)?;
+        let mut also = fields::decision_ids("also", &input.also)?;
+        also.retain(|other| *other != id);
         Ok(Self {
-            id: fields::id("decision_id", &input.decision_id)?,
-            reason: text::required("reason", &input.reason)?,
+            id,
+            also,
             replacement: fields::optional(
                 "new_decision",
                 input.new_decision.as_deref(),
                 text::summary,
             )?,
-            by: text::name("overridden_by", input.overridden_by.as_deref().unwrap_or("human"))?,
-            authority,
+            rejection: Rejection {
+                reason: text::required("reason", &input.reason)?,
+                by: text::name("overridden_by", by)?,
+                authority,
+            },
         })
     }
 }
 
 /// The decision an override would reject, for asking a person to confirm. `None` if that would
 /// change nothing: it is already confirmed.
-pub(super) fn in_question(
-    view: &View<'_>,
-    draft: &OverrideDraft,
-) -> Result<Option<Decision>, Failure> {
-    let decision = find(view, &draft.id)?;
+pub(super) fn in_question(view: &View<'_>, id: &Id) -> Result<Option<Decision>, Failure> {
+    let decision = find(view, id)?;
     let is_confirmed = decision.status == DecisionStatus::Overridden
         && decision.override_authority == Some(Authority::Confirmed);
     Ok((!is_confirmed).then_some(decision))
@@ -100,42 +123,24 @@ pub(super) fn plan_override(
     stamp: &Stamp<'_>,
 ) -> Result<(Change, OverrideOutcome), Failure> {
     let before = find(view, &draft.id)?;
-    let mut after = before.clone();
     let mut change = Change::default();
-
-    let known = before.override_authority.unwrap_or(Authority::Claimed);
-    let overridden = before.status != DecisionStatus::Overridden || draft.authority > known;
-    if overridden {
-        after.overridden_by = Some(draft.by.clone());
-        after.override_reason = Some(draft.reason.clone());
-        after.override_authority = Some(draft.authority);
-        move_to(&mut after, DecisionStatus::Overridden, &draft.by, &draft.reason, stamp);
-    }
     let replacement = match &draft.replacement {
         Some(summary) => {
-            Some(record(&mut change, view, &replacing(&before, summary, draft), stamp)?.id)
+            let new = replacing(&before, summary, &draft.rejection.reason);
+            Some(record(&mut change, view, &new, &draft.also, stamp)?.id)
         }
         None => None,
     };
-    if let Some(id) = &replacement {
-        supersede(&mut after, id, stamp);
+    let mut rejected = RejectedDecisions::default();
+    for id in std::iter::once(&draft.id).chain(&draft.also) {
+        rejected.add(&mut change, view, (id, &draft.rejection), replacement.as_ref(), stamp)?;
     }
-    if overridden {
-        announcements::overridden(
-            &mut change,
-            &after,
-            draft.authority,
-            replacement.as_ref(),
-            stamp,
-        );
+    if draft.rejection.authority == Authority::Confirmed {
+        announcements::settle(&mut change, view, &rejected.after, stamp)?;
     }
-    if draft.authority == Authority::Confirmed {
-        announcements::settle(&mut change, view, &after, stamp)?;
-    }
-    if after != before {
-        change.amendments.push(amendment(&before, &after)?);
-    }
-    let authority = after.override_authority.unwrap_or(draft.authority);
+    let authority = rejected.after[0].override_authority.unwrap_or(draft.rejection.authority);
+    let overridden = rejected.changed.contains(&draft.id);
+    rejected.changed.retain(|id| *id != draft.id);
     Ok((
         change,
         OverrideOutcome {
@@ -143,20 +148,85 @@ pub(super) fn plan_override(
             old_summary: before.summary,
             authority,
             replacement,
+            also_overridden: rejected.changed,
             redacted: Vec::new(),
         },
     ))
 }
 
+/// Decisions that one change rejects.
+#[derive(Default)]
+struct RejectedDecisions {
+    /// As they are afterwards.
+    after: Vec<Decision>,
+    /// Those that were not rejected before, or not by a person.
+    changed: Vec<Id>,
+}
+
+impl RejectedDecisions {
+    /// Plans that a decision is rejected, announces it, and warns of what rests on it.
+    fn add(
+        &mut self,
+        change: &mut Change,
+        view: &View<'_>,
+        (id, rejection): (&Id, &Rejection),
+        replacement: Option<&Id>,
+        stamp: &Stamp<'_>,
+    ) -> Result<(), Failure> {
+        let before = find(view, id)?;
+        let mut after = before.clone();
+        let known = before.override_authority.unwrap_or(Authority::Claimed);
+        let is_new = before.status != DecisionStatus::Overridden || rejection.authority > known;
+        if is_new {
+            after.overridden_by = Some(rejection.by.clone());
+            after.override_reason = Some(rejection.reason.clone());
+            after.override_authority = Some(rejection.authority);
+            move_to(
+                &mut after,
+                DecisionStatus::Overridden,
+                &rejection.by,
+                &rejection.reason,
+                stamp,
+            );
+        }
+        if let Some(id) = replacement {
+            supersede(&mut after, id, stamp);
+        }
+        if is_new {
+            announcements::overridden(change, &after, rejection.authority, replacement, stamp);
+            let dependents = binding_dependents(view, id)?;
+            if before.status.binds() && !dependents.is_empty() {
+                announcements::dependents(change, &after, &dependents, stamp);
+            }
+            self.changed.push(id.clone());
+        }
+        if after != before {
+            change.amendments.push(amendment(&before, &after)?);
+        }
+        self.after.push(after);
+        Ok(())
+    }
+}
+
+/// Decisions in force that rest on this one.
+pub(crate) fn binding_dependents(view: &View<'_>, id: &Id) -> Result<Vec<Decision>, StoreError> {
+    let mut found = Vec::new();
+    for other in view.decisions().dependents(id)?.into_iter().take(limits::LIST) {
+        found.extend(view.decisions().get(&other)?.filter(|other| other.status.binds()));
+    }
+    found.retain(|other| other.id != *id);
+    Ok(found)
+}
+
 /// The decision in place of the rejected one: its domain and scope, the
 /// override's reason.
-fn replacing(old: &Decision, summary: &str, draft: &OverrideDraft) -> Decision {
+fn replacing(old: &Decision, summary: &str, reason: &str) -> Decision {
     Decision {
         domain: old.domain.clone(),
         scope: old.scope.clone(),
         summary: summary.to_owned(),
-        context: draft.reason.clone(),
-        rationale: draft.reason.clone(),
+        context: reason.to_owned(),
+        rationale: reason.to_owned(),
         supersedes: Some(old.id.to_string()),
         reversible: true,
         ..Decision::default()
@@ -172,13 +242,18 @@ const RIVALS_NAMED: usize = 20;
 pub struct PromoteInput {
     /// Which decisions
     pub decision_ids: Vec<String>,
+    /// Rivals to override in the same step; needs `reason`
+    #[serde(default)]
+    pub instead_of: Vec<String>,
+    /// Why these
+    pub reason: Option<String>,
     /// Who
     pub promoted_by: Option<String>,
     /// Your name
     pub agent_id: Option<String>,
 }
 
-redact_fields!(PromoteInput { promoted_by });
+redact_fields!(PromoteInput { reason, promoted_by });
 
 /// A decision that cannot be promoted.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -207,65 +282,162 @@ pub struct PromoteOutcome {
     pub already_active: Vec<Id>,
     /// Superseded or overridden.
     pub refused: Vec<PromotionRefusal>,
-    /// Promoted, but in conflict with active ones; the conflict warning stays open.
+    /// In conflict with active ones. The warning of it stays open unless a reason was given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub contested: Vec<ContestedDecision>,
+    /// Rivals that this call overrode.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub overridden: Vec<Id>,
+    /// Whether a person confirmed that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authority: Option<Authority>,
     /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
 }
 
-/// Plans the promotions. An unknown id stops all of them: a list with a typo in
-/// it is not what the caller meant.
+/// A promotion to be, every rule checked.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PromoteDraft {
+    ids: Vec<Id>,
+    pub(super) instead_of: Vec<Id>,
+    reason: Option<String>,
+    by: String,
+    authority: Authority,
+}
+
+impl PromoteDraft {
+    /// Validates every field. `authority` comes from the entry point, not from the input.
+    pub(super) fn parse(
+        input: &PromoteInput,
+        caller: &Caller,
+        authority: Authority,
+    ) -> Result<Self, InvalidInput> {
+        let ids = fields::decision_ids("decision_ids", &input.decision_ids)?;
+        if ids.is_empty() {
+            return Err(InvalidInput::new("decision_ids", "must name at least one decision"));
+        }
+        let instead_of = fields::decision_ids("instead_of", &input.instead_of)?;
+        if let Some(both) = instead_of.iter().find(|id| ids.contains(id)) {
+            return Err(InvalidInput::new("instead_of", "must not name a decision to promote")
+                .because(format!("`{both}` is in both lists")));
+        }
+        let reason = fields::optional("reason", input.reason.as_deref(), text::required)?;
+        if !instead_of.is_empty() && reason.is_none() {
+            let rule = "is required to override rivals";
+            return Err(InvalidInput::new("reason", rule));
+        }
+        let by = fields::optional("promoted_by", input.promoted_by.as_deref(), text::name)?;
+        let by = by.unwrap_or_else(|| caller.agent.clone());
+        Ok(Self { ids, instead_of, reason, by, authority })
+    }
+}
+
+/// Plans the promotions, and that rivals are overridden. An unknown id stops all of them: a
+/// list with a typo in it is not what the caller meant.
 pub(super) fn plan_promote(
     view: &View<'_>,
-    ids: &[Id],
-    by: &str,
+    draft: &PromoteDraft,
     stamp: &Stamp<'_>,
 ) -> Result<(Change, PromoteOutcome), Failure> {
     let mut change = Change::default();
     let mut outcome = PromoteOutcome::default();
-    let mut promoted: Vec<Decision> = Vec::new();
-    for id in ids {
+    let mut settled: Vec<Decision> = Vec::new();
+    for id in &draft.ids {
         let before = find(view, id)?;
+        let mut after = before.clone();
         match before.status {
-            DecisionStatus::Active => outcome.already_active.push(id.clone()),
+            DecisionStatus::Active if is_to_confirm(view, &before, draft)? => {
+                outcome.already_active.push(id.clone());
+            }
+            DecisionStatus::Active => {
+                outcome.already_active.push(id.clone());
+                continue;
+            }
+            DecisionStatus::Provisional => outcome.promoted.push(id.clone()),
+            _ if !draft.instead_of.is_empty() => {
+                let rule = "must name decisions in force if rivals are overridden";
+                return Err(InvalidInput::new("decision_ids", rule)
+                    .because(format!("`{id}`: {}", retired(&before)))
+                    .into());
+            }
             DecisionStatus::Superseded | DecisionStatus::Overridden => {
                 outcome.refused.push(PromotionRefusal { id: id.clone(), reason: retired(&before) });
-            }
-            DecisionStatus::Provisional => {
-                let mut after = before.clone();
-                move_to(&mut after, DecisionStatus::Active, by, "promoted", stamp);
-                if after.extra.contains_key(CLASHES) {
-                    // Promoting accepts the current text.
-                    after.extra.insert(CLASHES.to_owned(), Value::Array(Vec::new()));
-                }
-                change.amendments.push(amendment(&before, &after)?);
-                outcome.promoted.push(id.clone());
-                promoted.push(after);
+                continue;
             }
         }
+        let reason = draft.reason.as_deref().unwrap_or("promoted");
+        move_to(&mut after, DecisionStatus::Active, &draft.by, reason, stamp);
+        if after.extra.contains_key(CLASHES) {
+            // Promoting accepts the current text.
+            after.extra.insert(CLASHES.to_owned(), Value::Array(Vec::new()));
+        }
+        change.amendments.push(amendment(&before, &after)?);
+        settled.push(after);
     }
-    for decision in &promoted {
-        let rivals = rivals(view, decision, &promoted)?;
+    let mut rejected = RejectedDecisions::default();
+    if let Some(reason) = draft.reason.clone().filter(|_| !draft.instead_of.is_empty()) {
+        let rejection = Rejection { reason, by: draft.by.clone(), authority: draft.authority };
+        for id in &draft.instead_of {
+            rejected.add(&mut change, view, (id, &rejection), None, stamp)?;
+        }
+        outcome.authority = Some(draft.authority);
+        outcome.overridden = std::mem::take(&mut rejected.changed);
+    }
+    // Who says why, and overrides none, wants both.
+    let keeps_both = draft.reason.is_some() && draft.instead_of.is_empty();
+    for decision in &settled {
+        let rivals = rivals(view, decision, &settled, &draft.instead_of)?;
         if !rivals.is_empty() {
-            announcements::still_contested(&mut change, view, decision, &rivals, stamp)?;
+            if !keeps_both {
+                announcements::still_contested(&mut change, view, decision, &rivals, stamp)?;
+            }
             outcome.contested.push(ContestedDecision { id: decision.id.clone(), rivals });
         }
     }
-    announcements::promoted(&mut change, view, &promoted, stamp)?;
+    announcements::promoted(&mut change, view, &settled, keeps_both, stamp)?;
+    if draft.authority == Authority::Confirmed {
+        announcements::settle(&mut change, view, &rejected.after, stamp)?;
+    }
     Ok((change, outcome))
 }
 
+/// Whether an active decision is contested, and a reason is given to keep it beside its rivals
+/// that nobody gave since they were there.
+fn is_to_confirm(
+    view: &View<'_>,
+    decision: &Decision,
+    draft: &PromoteDraft,
+) -> Result<bool, Failure> {
+    if draft.reason.is_none() || !draft.instead_of.is_empty() {
+        return Ok(false);
+    }
+    let promotions =
+        decision.history.iter().filter(|change| change.status == DecisionStatus::Active);
+    let last = promotions.map(|change| change.at).max();
+    for id in view.decisions().contesters(decision, &[DecisionStatus::Active], RIVALS_NAMED)? {
+        if Time::read(&find(view, &id)?.timestamp) > last {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// Active decisions that disagree with a promoted one, and those that become
-/// active beside it: the view still has these as provisional.
+/// active beside it: the view still has these as provisional. Not those it is promoted
+/// instead of.
 fn rivals(
     view: &View<'_>,
     decision: &Decision,
     promoted: &[Decision],
+    instead_of: &[Id],
 ) -> Result<Vec<Id>, StoreError> {
-    let mut rivals =
-        view.decisions().contesters(decision, &[DecisionStatus::Active], RIVALS_NAMED)?;
+    let mut rivals = view.decisions().contesters(
+        decision,
+        &[DecisionStatus::Active],
+        RIVALS_NAMED + instead_of.len(),
+    )?;
+    rivals.retain(|id| !instead_of.contains(id));
     rivals.extend(
         promoted
             .iter()
@@ -273,6 +445,7 @@ fn rivals(
             .map(|other| other.id.clone()),
     );
     rivals.sort_unstable();
+    rivals.dedup();
     rivals.truncate(RIVALS_NAMED);
     Ok(rivals)
 }

@@ -101,7 +101,7 @@ pub struct MergeClash {
 }
 
 /// Differences between two branches' versions of a decision, as the merge left them.
-fn clashes_of(decision: &Decision) -> Vec<MergeClash> {
+pub(crate) fn clashes_of(decision: &Decision) -> Vec<MergeClash> {
     let listed = decision.extra.get(CLASHES).and_then(Value::as_array).into_iter().flatten();
     let read = |clash: &Value| {
         let other = clash.get("other")?;

@@ -5,8 +5,11 @@
 
 mod decision_links;
 mod entities;
+mod folders;
 mod neighbors;
+mod outline;
 mod path;
+mod picture;
 mod prune;
 #[cfg(test)]
 mod tests;
@@ -18,4 +21,5 @@ pub use neighbors::{
     RelationDirection, graph_query, neighbors,
 };
 pub use path::{PathInput, PathOutcome, PathStep, path};
+pub use picture::{GraphEdgeSummary, GraphInput, GraphLevel, GraphNodeSummary, GraphOutcome};
 pub use prune::{PruneInput, PruneOutcome, PrunedEntity, plan_prune, prunable};

@@ -1,3 +1,5 @@
+mod picture;
+
 use std::collections::BTreeMap;
 use twining_testcases::each;
 

@@ -100,7 +100,7 @@ impl Engine {
         input: &KnowledgeRetrieveInput,
     ) -> Result<RetrieveOutcome, Failure> {
         let search = NodeQuery::parse(input)?;
-        let graph = self.graph()?;
+        let graph = self.knowledge_graph()?;
         Ok(retrieve::retrieve(&graph.known, &search, || graph.index())?)
     }
 
@@ -150,12 +150,12 @@ impl Engine {
 
     /// What the graph demands, for guards.
     pub fn knowledge_facts(&self) -> Result<KnowledgeFacts, Failure> {
-        Ok(KnowledgeFacts::of(&self.graph()?.known))
+        Ok(KnowledgeFacts::of(&self.knowledge_graph()?.known))
     }
 
     /// Draws the graph, or a part of it.
     pub fn knowledge_picture(&self, input: &DrawInput) -> Result<KnowledgeDrawing, Failure> {
-        draw::draw(&self.graph()?.known, input)
+        draw::draw(&self.knowledge_graph()?.known, input)
     }
 
     /// Gathers what a reviewer should check a plan or a change against. The graph is itself under
@@ -213,11 +213,17 @@ impl Engine {
 
     /// How many errors are in the graph.
     pub(crate) fn knowledge_errors(&self) -> Result<usize, StoreError> {
-        Ok(self.graph()?.known.errors.len())
+        Ok(self.knowledge_graph()?.known.errors.len())
+    }
+
+    /// The errors in the graph, and the file they are in.
+    pub(crate) fn knowledge_findings(&self) -> Result<(String, Vec<GraphFinding>), StoreError> {
+        let path = self.store().documents().knowledge()?.path;
+        Ok((path, self.knowledge_graph()?.known.errors.clone()))
     }
 
     /// The graph as its file has it now.
-    fn graph(&self) -> Result<Arc<CachedGraph>, StoreError> {
+    pub(crate) fn knowledge_graph(&self) -> Result<Arc<CachedGraph>, StoreError> {
         self.state::<KnowledgeCache>().current(self.store())
     }
 

@@ -246,6 +246,11 @@ fn read(bytes: &[u8]) -> KnowledgeGraph {
 }
 
 impl CachedGraph {
+    /// The graph.
+    pub(crate) fn known(&self) -> &KnowledgeGraph {
+        &self.known
+    }
+
     /// The index, made when it is first asked for.
     pub(super) fn index(&self) -> Result<&NodeIndex, StoreError> {
         if let Some(index) = self.index.get() {

@@ -8,13 +8,13 @@ use twining_store::{Durability, TextFile};
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::fields::fit_reply;
+use crate::fields::{fit_reply, next_offset};
 use crate::governance::UserPolicy;
 use crate::learning::{self, *};
 use crate::search::{SearchMode, round};
 use crate::secrets::clean;
-use twining_guard::GuardSet;
 use twining_guard::policy::Examples;
+use twining_guard::{Guard, GuardSet};
 
 impl Engine {
     /// Stores a trace.
@@ -65,8 +65,7 @@ impl Engine {
             })
         });
         let (traces, truncated) = fit_reply(hits.collect());
-        let next = draft.offset + traces.len();
-        let next_offset = (next < total && !traces.is_empty()).then_some(next);
+        let next_offset = next_offset(draft.offset, traces.len(), total as u64);
         Ok(QueryTracesOutcome { traces, total, mode, next_offset, truncated })
     }
 
@@ -117,12 +116,67 @@ impl Engine {
         learning::listed(&self.guards(user))
     }
 
+    /// Lists the guards with what became of each: how often it fired, and whether it was right.
+    pub fn guard_report(&self, user: &UserPolicy) -> Result<GuardsOutcome, Failure> {
+        self.take_in_traces();
+        let (all, tally) = (self.guards(user), self.state::<GuardTally>());
+        let counts = tally.counts(self.store())?;
+        let mut outcome = learning::listed(&all);
+        for (guard, summary) in all.guards.iter().zip(&mut outcome.guards) {
+            if let Some(counts) = counts.get(&summary.id) {
+                summary.add(counts);
+            }
+            if guard.proposed {
+                summary.backtest = Some(GuardBacktest::from(&self.recent_backtest(guard)?));
+            }
+        }
+        Ok(outcome)
+    }
+
+    /// A guard's backtest, at most a minute old.
+    fn recent_backtest(&self, guard: &Guard) -> Result<Backtest, Failure> {
+        self.state::<GuardTally>().backtest(guard, self.store().ids().now(), || {
+            Ok(Backtest::of(guard, &self.store().local_state().calls()?, &self.objected()?))
+        })
+    }
+
+    /// Records that a person lifts a guard.
+    pub fn record_bypass(
+        &self,
+        caller: &Caller,
+        guard: &str,
+        until: &str,
+        reason: &str,
+    ) -> Result<StoreTraceOutcome, Failure> {
+        self.approve(caller, guard, &lift_text(guard, until), reason)
+    }
+
     /// Lets a proposed guard block. The entry point has verified that a person asks.
     pub fn promote_guard(&self, caller: &Caller, id: &str) -> Result<PromoteGuardOutcome, Failure> {
         let id = text::name("guard", id)?;
         let promoted = self.change_policy(|file| plan_promote(file, &id))?;
         self.approve(caller, &id, &format!("the guard `{id}` was promoted: it now blocks"), "")?;
         Ok(promoted)
+    }
+
+    /// Takes a proposed guard out of the policy. The entry point has verified that a person asks.
+    pub fn discard_guard(
+        &self,
+        caller: &Caller,
+        id: &str,
+        reason: &str,
+    ) -> Result<DiscardGuardOutcome, Failure> {
+        let id = text::name("guard", id)?;
+        let discarded = self.change_policy(|file| plan_discard(file, &id))?;
+        let made = StoreTraceInput {
+            kind: TraceType::Decision.as_str().to_owned(),
+            what_happened: format!("the proposed guard `{id}` was discarded"),
+            why: Some(reason.to_owned()),
+            guard: Some(id),
+            ..StoreTraceInput::default()
+        };
+        self.store_trace(caller, &made)?;
+        Ok(discarded)
     }
 
     /// Remembers that a person let something pass.

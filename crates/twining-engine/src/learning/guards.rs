@@ -9,7 +9,7 @@ use serde_json::json;
 use twining_guard::policy::edit::{NewGuard, quoted};
 use twining_guard::policy::{Examples, GuardHealth, edit};
 use twining_guard::{Facts, Guard, GuardSet, NoClaims, NoEvidence, Verdict};
-use twining_model::{InvalidInput, limits, text};
+use twining_model::{InvalidInput, limits, text, words};
 use twining_store::TextFile;
 
 use crate::failure::Failure;
@@ -17,6 +17,7 @@ use crate::fields::{is_false, is_zero};
 use crate::governance::{Mistake, UserPolicy};
 use crate::learning::patterns::{Pattern, ProposalKind};
 use crate::learning::recorded_call::{RecordedCall, action_summary};
+use crate::learning::tally::GuardCounts;
 use crate::secrets::{Redaction, redact_fields};
 
 /// A guard to create.
@@ -82,6 +83,13 @@ pub struct PromoteGuardOutcome {
     pub action: Verdict,
     /// File and line.
     pub place: String,
+}
+
+/// A proposed guard that is gone.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DiscardGuardOutcome {
+    /// Its name.
+    pub id: String,
 }
 
 /// The policy with the guard in it.
@@ -156,6 +164,16 @@ pub(crate) fn plan_promote(
         Some(after),
         PromoteGuardOutcome { place: place(&guard), id: guard.id, action: guard.action },
     ))
+}
+
+/// The policy without a proposed guard.
+pub(crate) fn plan_discard(
+    file: &TextFile,
+    id: &str,
+) -> Result<(Option<String>, DiscardGuardOutcome), Failure> {
+    let after = edit::discarded(readable(file)?, id)
+        .map_err(|why| InvalidInput::new("guard", "cannot be discarded").because(why))?;
+    Ok((Some(after), DiscardGuardOutcome { id: id.to_owned() }))
 }
 
 fn readable(file: &TextFile) -> Result<&str, Failure> {
@@ -286,6 +304,73 @@ pub struct GuardSummary {
     /// What to do instead.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub next_step: String,
+    /// Whether it holds.
+    pub health: GuardState,
+    /// Times it spoke: blocked, asked or warned.
+    pub fired: u64,
+    /// Times it blocked.
+    pub blocked: u64,
+    /// Times a person found it right.
+    pub right: u64,
+    /// Times a person found it wrong.
+    pub wrong: u64,
+    /// Times a person lifted it.
+    pub lifted: u64,
+    /// When it spoke last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_fired: Option<String>,
+    /// The bypass that is in force.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bypass: Option<GuardBypass>,
+    /// What it would have done, if it is proposed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backtest: Option<GuardBacktest>,
+}
+
+words! {
+    /// Whether a guard holds.
+    pub enum GuardState {
+        /// It does what its examples say.
+        Alive = "alive",
+        /// It fails its own examples, and is skipped.
+        Dead = "dead",
+    }
+}
+
+/// What a proposed guard would have done to the recorded calls.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct GuardBacktest {
+    /// Calls it was tried on.
+    pub calls: u64,
+    /// How many it would have stopped.
+    pub would_stop: u64,
+    /// How many of those were fine: they ran, no guard fired, nobody undid them.
+    pub allowed_later: u64,
+}
+
+impl From<&Backtest> for GuardBacktest {
+    fn from(test: &Backtest) -> Self {
+        Self { calls: test.calls, would_stop: test.stopped, allowed_later: test.fine }
+    }
+}
+
+/// A guard that a person lifted for a while.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GuardBypass {
+    /// Until when.
+    pub until: String,
+    /// Who lifted it.
+    pub by: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl GuardBypass {
+    /// In one line.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        format!("lifted until {} by {}: {}", self.until, self.by, self.reason)
+    }
 }
 
 /// All guards are listed.
@@ -315,8 +400,29 @@ pub(crate) fn listed(all: &GuardSet) -> GuardsOutcome {
         verify: guard.verify.clone(),
         say: guard.say.clone(),
         next_step: guard.next_step.clone(),
+        health: match guard.standing {
+            GuardHealth::Alive => GuardState::Alive,
+            GuardHealth::Dead(_) => GuardState::Dead,
+        },
+        fired: 0,
+        blocked: 0,
+        right: 0,
+        wrong: 0,
+        lifted: 0,
+        last_fired: None,
+        bypass: None,
+        backtest: None,
     });
     GuardsOutcome { guards: guards.collect(), mistakes: all.mistakes.clone() }
+}
+
+impl GuardSummary {
+    /// Adds what became of it.
+    pub(crate) fn add(&mut self, counts: &GuardCounts) {
+        let GuardCounts { fired, blocked, right, wrong, lifted, last_fired } = counts.clone();
+        (self.fired, self.blocked, self.last_fired) = (fired, blocked, last_fired);
+        (self.right, self.wrong, self.lifted) = (right, wrong, lifted);
+    }
 }
 
 /// Calls shown of each kind.

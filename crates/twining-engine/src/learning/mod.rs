@@ -11,6 +11,7 @@ mod correction;
 mod guards;
 mod patterns;
 mod recorded_call;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod trace_search;
@@ -18,15 +19,16 @@ mod traces;
 
 pub use correction::is_correction;
 pub use guards::{
-    Backtest, CreateGuardInput, CreateGuardOutcome, GuardSummary, GuardsInput, GuardsOutcome,
-    PromoteGuardOutcome,
+    Backtest, CreateGuardInput, CreateGuardOutcome, DiscardGuardOutcome, GuardBacktest,
+    GuardBypass, GuardState, GuardSummary, GuardsInput, GuardsOutcome, PromoteGuardOutcome,
 };
 pub use patterns::{Pattern, PatternsInput, PatternsOutcome, Proposal, ProposalKind};
 pub use recorded_call::{RecordedCall, action_summary};
 pub use trace_search::{QueryTracesInput, QueryTracesOutcome, TraceHit};
 pub use traces::{ObservedTrace, StoreTraceInput, StoreTraceOutcome, masked};
 
-pub(crate) use guards::{listed, plan_create, plan_promote};
+pub(crate) use guards::{listed, plan_create, plan_discard, plan_promote};
 pub(crate) use patterns::{PatternBuilder, PatternsDraft};
+pub(crate) use tally::{GuardTally, lift_text};
 pub(crate) use trace_search::{QueryTracesDraft, TraceSearch, trace_text};
 pub(crate) use traces::plan_trace;

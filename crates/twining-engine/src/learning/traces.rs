@@ -32,6 +32,10 @@ pub struct StoreTraceInput {
     pub action: Option<String>,
     /// The guard it is about
     pub guard: Option<String>,
+    /// The id of the guard's trace it judges
+    ///
+    /// By a person, an approval says that the guard was right, a correction that it was wrong
+    pub about: Option<String>,
     /// It was prevented
     pub blocked: Option<bool>,
     /// The feature
@@ -92,6 +96,10 @@ pub(crate) fn plan_trace(
     if blocked && kind != TraceType::Violation {
         return Err(InvalidInput::new("blocked", "applies only to violations"));
     }
+    let about = name("about", &input.about)?;
+    if about.is_some() && input.guard.is_none() {
+        return Err(InvalidInput::new("guard", "is required with `about`"));
+    }
     let context = TraceContext {
         agent: stamp.caller.agent.clone(),
         feature: name("feature", &input.feature)?.unwrap_or_default(),
@@ -109,6 +117,7 @@ pub(crate) fn plan_trace(
         source: source.to_owned(),
         action: name("action", &input.action)?.map(|action| masked(&action)),
         guard: name("guard", &input.guard)?,
+        about,
         blocked,
         origin: Some(origin),
         ..Trace::default()
@@ -172,6 +181,7 @@ impl ObservedTrace<'_> {
             },
             source: self.source.to_owned(),
             guard: self.guard.map(|guard| clean_excerpt(guard, 100)),
+            about: None,
             action: Some(self.action).filter(|action| !action.is_empty()),
             blocked: self.blocked,
             guessed: self.guessed,

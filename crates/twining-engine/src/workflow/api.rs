@@ -19,7 +19,8 @@ use crate::workflow::evidence::{
 };
 use crate::workflow::feature::{Feature, FeatureStatus};
 use crate::workflow::feature_edit::{
-    FeatureCounts, FeaturesDraft, FeaturesInput, FeaturesOutcome, plan_features, read_features,
+    FeatureCounts, FeaturesDraft, FeaturesInput, FeaturesOutcome, ListedFeature, plan_features,
+    read_features,
 };
 use crate::workflow::list::{FeatureList, read_list};
 use crate::workflow::next::{NextBrief, NextInput, NextOutcome, NextStep, next, task_text};
@@ -41,13 +42,13 @@ impl Engine {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
         let draft = FeaturesDraft::parse(&input, self.store().root())?;
-        if let FeaturesDraft::List { status, id, limit } = &draft {
-            return read_features(
-                &self.store().documents().features()?,
-                *status,
-                id.as_deref(),
-                *limit,
-            );
+        if let FeaturesDraft::List { status, id, limit, offset } = &draft {
+            let feature_file = self.store().documents().features()?;
+            let mut outcome =
+                read_features(&feature_file, *status, id.as_deref(), [*offset, *limit])?;
+            let log = RunLog::read(&feature_file.runs);
+            self.add_evidence(checkout, &log, &mut outcome.features, id.is_some())?;
+            return Ok(outcome);
         }
         let rules = self.step_rules()?;
         let outcome =
@@ -73,6 +74,46 @@ impl Engine {
                 )
             })?;
         Ok(FeaturesOutcome { redacted, ..outcome })
+    }
+
+    /// Adds to features whether they are shown to work; `in_full`, also by which runs.
+    fn add_evidence(
+        &self,
+        checkout: &Path,
+        log: &RunLog,
+        features: &mut [ListedFeature],
+        in_full: bool,
+    ) -> Result<(), Failure> {
+        let needs = self.tested_needs()?;
+        // Features share folders, and each is hashed once.
+        let mut known = FileStates::new();
+        for listed in features {
+            let feature = &listed.feature;
+            let is_untouched =
+                matches!(feature.status, FeatureStatus::Pending | FeatureStatus::Blocked);
+            if is_untouched && !in_full {
+                continue;
+            }
+            let new: Vec<String> = feature
+                .watched()
+                .filter(|path| !known.contains_key(*path))
+                .map(str::to_owned)
+                .collect();
+            // A folder that is too large to compare is no reason to show no list.
+            match file_states(checkout, &new) {
+                Ok(states) => known.extend(states),
+                Err(failure) if in_full => return Err(failure),
+                Err(_) => continue,
+            }
+            let files = &known;
+            let case = EvidenceCase { feature, log, files, needs, given: None, command: None };
+            let evidence = case.evidence();
+            if in_full {
+                (listed.runs, listed.file_states) = (case.run_reports(), case.watched_files());
+            }
+            listed.evidence = Some(evidence);
+        }
+        Ok(())
     }
 
     /// Returns what to do now.

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::fields;
 use crate::input_types::{FEATURE_ACTIONS, number_or_text};
 use crate::secrets::{Redaction, redact_fields};
-use crate::workflow::evidence::VerifiedBy;
+use crate::workflow::evidence::{FeatureEvidence, RunReport, VerifiedBy, WatchedFile};
 use crate::workflow::feature::{Feature, FeatureStatus, priority};
 use crate::workflow::list::{FeatureList, read_list};
 use crate::workflow::next;
@@ -51,6 +51,8 @@ pub struct FeaturesInput {
     pub reason: Option<String>,
     /// How many to show; default 50
     pub limit: Option<usize>,
+    /// Where the page begins
+    pub offset: Option<usize>,
     /// Your name
     pub agent_id: Option<String>,
 }
@@ -103,11 +105,14 @@ pub struct FeaturesOutcome {
     /// Where the list is, relative to the project.
     pub path: String,
     /// The features asked for, or the one that was added or changed.
-    pub features: Vec<Feature>,
+    pub features: Vec<ListedFeature>,
     /// How many there are in all.
     pub total: u64,
     /// Whether some were left out.
     pub truncated: bool,
+    /// Where the next page begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_offset: Option<usize>,
     /// Count per status.
     pub counts: FeatureCounts,
     /// Problems in the list.
@@ -118,6 +123,29 @@ pub struct FeaturesOutcome {
     pub redacted: Vec<Redaction>,
 }
 
+/// A feature, and what shows that it works.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ListedFeature {
+    /// As the list has it.
+    #[serde(flatten)]
+    pub feature: Feature,
+    /// Whether it is shown to work; not of one that nobody works on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<FeatureEvidence>,
+    /// The newest runs, if one feature is asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub runs: Vec<RunReport>,
+    /// Its files, if one feature is asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub file_states: Vec<WatchedFile>,
+}
+
+impl From<Feature> for ListedFeature {
+    fn from(feature: Feature) -> Self {
+        Self { feature, evidence: None, runs: Vec::new(), file_states: Vec::new() }
+    }
+}
+
 /// What to do with the list, every rule checked.
 #[derive(Clone, Debug)]
 pub(crate) enum FeaturesDraft {
@@ -125,6 +153,7 @@ pub(crate) enum FeaturesDraft {
         status: Option<FeatureStatus>,
         id: Option<String>,
         limit: usize,
+        offset: usize,
     },
     Add {
         id: String,
@@ -146,7 +175,8 @@ impl FeaturesDraft {
         let status = fields::optional("status", input.status.as_deref(), status)?;
         let id = fields::optional("id", input.id.as_deref(), text::name)?;
         if action == "list" {
-            return Ok(Self::List { status, id, limit: fields::page("limit", input.limit, 50)? });
+            let limit = fields::page("limit", input.limit, 50)?;
+            return Ok(Self::List { status, id, limit, offset: input.offset.unwrap_or_default() });
         }
         let id =
             id.ok_or_else(|| InvalidInput::new("id", "is required to add or update a feature"))?;
@@ -230,7 +260,7 @@ pub(crate) fn read_features(
     feature_file: &FeatureListFile,
     status: Option<FeatureStatus>,
     id: Option<&str>,
-    limit: usize,
+    [offset, limit]: [usize; 2],
 ) -> Result<FeaturesOutcome, Failure> {
     let list = read_list(feature_file)?.unwrap_or_default();
     if let Some(id) = id.filter(|id| list.get(id).is_none()) {
@@ -241,10 +271,12 @@ pub(crate) fn read_features(
     };
     let mut features: Vec<Feature> = list.features.iter().filter(chosen).cloned().collect();
     let total = features.len() as u64;
+    features.drain(..offset.min(features.len()));
     features.truncate(limit);
     let (features, _) = crate::fields::fit_reply(features);
     let mut outcome = outcome(feature_file, &list, features);
-    (outcome.total, outcome.truncated) = (total, total > outcome.features.len() as u64);
+    outcome.next_offset = crate::fields::next_offset(offset, outcome.features.len(), total);
+    (outcome.total, outcome.truncated) = (total, outcome.next_offset.is_some());
     Ok(outcome)
 }
 
@@ -262,9 +294,10 @@ fn outcome(
         .collect();
     FeaturesOutcome {
         path: feature_file.path.clone(),
-        features,
+        features: features.into_iter().map(ListedFeature::from).collect(),
         total: list.features.len() as u64,
         truncated: false,
+        next_offset: None,
         counts: FeatureCounts::of(list),
         problems,
         redacted: Vec::new(),
@@ -282,10 +315,10 @@ pub(crate) fn plan_features(
 ) -> Result<(Change, FeaturesOutcome), Failure> {
     let list = read_list(feature_file)?.unwrap_or_default();
     let (id, text, mut change) = match draft {
-        FeaturesDraft::List { status, id, limit } => {
+        FeaturesDraft::List { status, id, limit, offset } => {
             return Ok((
                 Change::default(),
-                read_features(feature_file, *status, id.as_deref(), *limit)?,
+                read_features(feature_file, *status, id.as_deref(), [*offset, *limit])?,
             ));
         }
         FeaturesDraft::Add { id, fields } => {

@@ -21,11 +21,12 @@ mod tests;
 pub use api::FeatureProofs;
 pub use evidence::run_log::file_states;
 pub use evidence::{
-    AttemptReport, EvidenceVerdict, FileState, FileStates, RunLog, TestRun, TestSelection,
-    VerifiedBy, counts_in, judge_evidence,
+    AttemptReport, EvidenceState, EvidenceVerdict, FeatureEvidence, FileState, FileStates, RunLog,
+    RunReport, TestRun, TestSelection, VerifiedBy, WatchedFile, WatchedState, counts_in,
+    judge_evidence,
 };
 pub use feature::{Feature, FeatureStatus};
-pub use feature_edit::{FeatureCounts, FeaturesInput, FeaturesOutcome};
+pub use feature_edit::{FeatureCounts, FeaturesInput, FeaturesOutcome, ListedFeature};
 pub(crate) use feature_list_merge::LIST;
 pub use feature_list_merge::merge_features;
 pub use list::FeatureList;

@@ -65,8 +65,14 @@ pub(crate) fn check(guard: &Guard, effects: &Effects, facts: &Facts<'_>) -> Guar
 }
 
 /// What follows `twining` in such a command.
-const COMMANDS: [&[&str]; 5] =
-    [&["guard", "bypass"], &["guard", "promote"], &["guard", "allow"], &["trust"], &["uninstall"]];
+const COMMANDS: [&[&str]; 6] = [
+    &["guard", "bypass"],
+    &["guard", "promote"],
+    &["guard", "discard"],
+    &["guard", "allow"],
+    &["trust"],
+    &["uninstall"],
+];
 /// Such a command that only shows something is anybody's.
 const SHOWS: [&str; 3] = ["--help", "-h", "--dry-run"];
 
@@ -109,6 +115,7 @@ mod tests {
                 "twining guard bypass x --for 1h",
                 "/usr/bin/twining trust no-x",
                 "twining --json guard promote x",
+                "twining guard discard x --why noise",
                 "twining uninstall",
             ],
             |line| {

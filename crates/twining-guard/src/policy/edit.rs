@@ -1,4 +1,4 @@
-//! Adds a guard to a policy or promotes one in it, leaving every other byte unchanged.
+//! Adds a guard to a policy, promotes or discards one in it, leaving every other byte unchanged.
 //!
 //! Only the usual layout, a block list, is edited; for any other the caller is asked to make the
 //! change by hand. The edited text is parsed again: if it changes another guard, nothing is
@@ -7,7 +7,7 @@
 use crate::policy::guard::Guard;
 use crate::policy::parse::{self, Examples, GuardSource};
 use crate::policy::provenance::PolicyLayer;
-use crate::policy::weakened::policy_weakened;
+use crate::policy::weakened::{policy_weakened, weakened_beside};
 use crate::policy::yaml::{self, YamlPosition, YamlValue};
 use crate::verdict::Verdict;
 
@@ -89,12 +89,46 @@ pub fn promoted(text: &str, id: &str) -> Result<(String, Guard), String> {
     })
 }
 
+/// The policy without a proposed guard.
+pub fn discarded(text: &str, id: &str) -> Result<String, String> {
+    let (source, guard) = find(text, id)?
+        .ok_or_else(|| format!("there is no guard `{id}` in the project's policy"))?;
+    if !guard.proposed {
+        return Err(format!(
+            "`{id}` is in force, as {}; only a proposed guard is discarded",
+            guard.action.as_str()
+        ));
+    }
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let begin = usize::try_from(source.line).unwrap_or(1).saturating_sub(1);
+    let dash = lines
+        .get(begin)
+        .and_then(|line| line.find('-').filter(|dash| line[..*dash].trim().is_empty()))
+        .ok_or(BY_HAND)?;
+    // It ends before the next line that is not deeper than its dash; blank lines stay.
+    let is_next =
+        |line: &String| line.find(|c: char| !c.is_whitespace()).is_some_and(|at| at <= dash);
+    let end = lines[begin + 1..].iter().position(is_next).map_or(lines.len(), |at| begin + 1 + at);
+    let last = lines[begin..end].iter().rposition(|line| !line.trim().is_empty()).unwrap_or(0);
+    lines.drain(begin..=begin + last);
+    let after = joined(text, &lines);
+    if find(&after, id)?.is_some() {
+        return Err(BY_HAND.to_owned());
+    }
+    weakened_beside(id, text, &after).map_or(Ok(after), Err)
+}
+
 /// The edited text and its guard, if it is there and all others hold as they did.
 fn checked(before: &str, lines: &[String], id: &str) -> Result<(String, Guard), String> {
-    let newline = if before.contains("\r\n") { "\r\n" } else { "\n" };
-    let after = lines.join(newline) + newline;
+    let after = joined(before, lines);
     let (_, guard) = find(&after, id)?.ok_or("the guard cannot be read back after the edit")?;
     policy_weakened(before, &after).map_or(Ok((after, guard)), Err)
+}
+
+/// Lines as one text, that end as those of the text they come from.
+fn joined(before: &str, lines: &[String]) -> String {
+    let newline = if before.contains("\r\n") { "\r\n" } else { "\n" };
+    lines.join(newline) + newline
 }
 
 /// A guard of a policy, as it is written and as it holds.
@@ -249,6 +283,44 @@ mod tests {
             with_guard("guards:\n  - {id: b, tools: [Bash], say: x}\n", &new("b"))
                 .expect_err("twice")
                 .contains("already")
+        );
+    }
+
+    #[test]
+    fn a_discarded_guard_is_gone_and_every_other_byte_stays() {
+        each(
+            [
+                "",
+                "guards:\n  - {id: a, tools: [Bash], say: x}\n",
+                "guards:\r\n  - {id: a, tools: [Bash], say: x}\r\n",
+                "# policy\nguards:\n    - id: a   # first\n      tools: [Bash]\n      say: |\n        two\n\n        lines\n\n# roles follow\nroles: {}\n",
+            ],
+            |before| {
+                let (with, _) = with_guard(before, &new("no-push")).expect("writes");
+                let without = if before.is_empty() { "guards:\n" } else { before };
+                assert_eq!(discarded(&with, "no-push").as_deref(), Ok(without));
+            },
+        );
+        let (two, _) = with_guard("", &new("a")).expect("writes");
+        let (two, _) = with_guard(&two, &new("b")).expect("writes");
+        let left = discarded(&two, "a").expect("discards");
+        assert!(left.contains("- id: b") && !left.contains("- id: a"), "{left}");
+    }
+
+    #[test]
+    fn only_a_proposed_guard_on_its_own_lines_is_discarded() {
+        let proposed = "status: proposed, tools: [Bash], say: x";
+        each(
+            [
+                ("guards:\n  - {id: a, tools: [Bash], say: x}\n".to_owned(), "in force"),
+                (format!("guards: [{{id: a, {proposed}}}]\n"), "manually"),
+                (format!("guards:\n  a: {{{proposed}}}\n"), "manually"),
+                ("roles: {}\n".to_owned(), "no guard"),
+            ],
+            |(text, why)| {
+                let refused = discarded(&text, "a").expect_err("is left alone");
+                assert!(refused.contains(why), "{refused}: {text}");
+            },
         );
     }
 

@@ -24,6 +24,11 @@ pub(crate) fn check(guard: &Guard, effects: &Effects) -> GuardAnswer {
 /// What a new policy would no longer stop; none if it stops all that the old one does.
 #[must_use]
 pub fn policy_weakened(before: &str, after: &str) -> Option<String> {
+    weakened_beside("", before, after)
+}
+
+/// The same, where one guard may go.
+pub(crate) fn weakened_beside(discarded: &str, before: &str, after: &str) -> Option<String> {
     // Two policies are compiled to be compared; most of the time they are one.
     if before == after {
         return None;
@@ -40,7 +45,8 @@ pub fn policy_weakened(before: &str, after: &str) -> Option<String> {
     }
     let is_preserved =
         |old: &Guard| will.guards.iter().any(|new| is_of_project(new) && is_as_strict(old, new));
-    let gone = was.guards.iter().find(|old| is_of_project(old) && !is_preserved(old));
+    let mut kept = was.guards.iter().filter(|old| is_of_project(old) && old.id != discarded);
+    let gone = kept.find(|old| !is_preserved(old));
     gone.map(|gone| format!("`{}` would be removed or weakened", gone.id))
 }
 

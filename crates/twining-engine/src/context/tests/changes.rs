@@ -2,12 +2,16 @@
 
 use twining_model::Authority;
 
+use crate::context::base_records::BaseRecords;
 use crate::testing::{Project, caller, choice};
 use crate::{DecideInput, PromoteInput, ReconsiderInput, WhatChangedInput, WhatChangedOutcome};
 
 fn since(project: &Project, since: &str, scope: Option<&str>) -> WhatChangedOutcome {
-    let input =
-        WhatChangedInput { since: since.into(), scope: scope.map(str::to_owned), limit: None };
+    let input = WhatChangedInput {
+        since: since.into(),
+        scope: scope.map(str::to_owned),
+        ..WhatChangedInput::default()
+    };
     project.engine.what_changed(&input).expect("finds")
 }
 
@@ -72,7 +76,7 @@ fn a_decision_doubted_superseded_or_promoted_is_told_by_when_it_happened() {
     });
     let input =
         PromoteInput { decision_ids: vec![settled.id.to_string()], ..PromoteInput::default() };
-    project.engine.promote(&caller("ada"), &input).expect("promotes");
+    project.engine.promote(&caller("ada"), Authority::Claimed, &input).expect("promotes");
     let today = since(&project, &morning, None);
     assert_eq!(
         today.new_decisions.iter().map(|made| made.summary.as_str()).collect::<Vec<_>>(),
@@ -169,8 +173,8 @@ fn each_list_keeps_its_limit_and_the_rest_is_counted() {
     let limited = |limit| {
         project.engine.what_changed(&WhatChangedInput {
             since: morning.clone(),
-            scope: None,
             limit: Some(limit),
+            ..WhatChangedInput::default()
         })
     };
     let shown = limited(3).expect("finds");
@@ -188,4 +192,78 @@ fn each_list_keeps_its_limit_and_the_rest_is_counted() {
             .to_string()
             .starts_with("`since` ")
     );
+}
+
+#[test]
+fn each_row_tells_when_by_whom_where_and_why() {
+    let project = Project::new();
+    let morning = now(&project);
+    project.post_in("src/auth/", "finding", "found");
+    let made = project.decide(&choice("api", "src/", "use REST"));
+    reconsider(&project, &made.id, "a client wants gRPC");
+    let shown = since(&project, &morning, None);
+    assert_eq!(shown.since, morning);
+    let entry = shown.new_entries.iter().find(|entry| entry.summary == "found").expect("is told");
+    let decision = &shown.new_decisions[0];
+    assert_eq!((entry.by.as_str(), entry.scope.as_str()), ("ada", "src/auth/"));
+    assert!(entry.at >= morning && decision.at >= entry.at, "{shown:?}");
+    assert_eq!((decision.by.as_str(), decision.scope.as_str()), ("ada", "src/"));
+    assert!(!decision.reason.is_empty());
+    let doubted = &shown.reconsidered_decisions[0];
+    assert_eq!((doubted.by.as_str(), doubted.scope.as_str()), ("bob", "src/"));
+    assert!(doubted.at > decision.at);
+}
+
+#[test]
+fn pages_of_every_list_together_hold_all_of_them_once() {
+    let project = Project::new();
+    let morning = now(&project);
+    for n in 0..7 {
+        project.post("finding", &format!("finding {n}"));
+        project.decide(&choice(&format!("d{n}"), "src/", &format!("choice {n}")));
+    }
+    let (mut offset, mut entries, mut decisions) = (Some(0), Vec::new(), Vec::new());
+    while let Some(at) = offset {
+        let input = WhatChangedInput {
+            since: morning.clone(),
+            limit: Some(3),
+            offset: Some(at),
+            ..WhatChangedInput::default()
+        };
+        let page = project.engine.what_changed(&input).expect("finds");
+        assert_eq!(page.total, 14);
+        entries.extend(page.new_entries.into_iter().map(|entry| entry.id));
+        decisions.extend(page.new_decisions.into_iter().map(|decision| decision.id.to_string()));
+        offset = page.next_offset;
+    }
+    entries.sort();
+    entries.dedup();
+    assert_eq!((entries.len(), decisions.len()), (7, 7));
+}
+
+#[test]
+fn a_branch_is_told_by_what_its_base_did_not_have() {
+    let project = Project::new();
+    let posted = project.post("finding", "on main").to_string();
+    let made = project.decide(&choice("api", "src/", "use REST"));
+    let base = BaseRecords {
+        commit: "c0ffee".to_owned(),
+        at: Some(project.clock.now()),
+        entries: [posted].into(),
+        decisions: [(made.id.clone(), project.decision(&made.id).history)].into(),
+    };
+    // Older than the base by its clock, and still new on the branch.
+    project.post_in("src/", "finding", "on the branch");
+    project.decide(&choice("data", "src/", "use SQLite"));
+    reconsider(&project, &made.id, "a client wants gRPC");
+    let input = WhatChangedInput { base: Some("main".into()), ..WhatChangedInput::default() };
+    let shown = project.engine.changed_from_base(&input, &base).expect("finds");
+    assert_eq!(counts(&shown)[..4], [1, shown.new_entries.len(), 0, 1]);
+    assert_eq!(shown.new_decisions[0].summary, "use SQLite");
+    let summaries: Vec<&str> =
+        shown.new_entries.iter().map(|entry| entry.summary.as_str()).collect();
+    assert!(summaries.contains(&"on the branch") && !summaries.contains(&"on main"));
+    assert_eq!(shown.merge_base.as_deref(), Some("c0ffee"));
+    let neither = project.engine.what_changed(&WhatChangedInput::default());
+    assert!(neither.expect_err("refused").to_string().starts_with("`since` "));
 }

@@ -1,4 +1,5 @@
 mod commits;
 mod decide;
+mod rivals;
 mod settling;
 mod telling;

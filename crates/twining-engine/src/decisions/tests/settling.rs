@@ -20,10 +20,9 @@ fn doubt(project: &Project, id: &twining_model::Id) -> crate::ReconsiderOutcome 
 fn promote(project: &Project, ids: &[&str]) -> Result<crate::PromoteOutcome, crate::Failure> {
     let input = PromoteInput {
         decision_ids: ids.iter().map(|&id| id.to_owned()).collect(),
-        promoted_by: None,
-        agent_id: None,
+        ..PromoteInput::default()
     };
-    project.engine.promote(&caller("ada"), &input)
+    project.engine.promote(&caller("ada"), Authority::Claimed, &input)
 }
 
 fn open_warnings(project: &Project) -> u64 {
@@ -302,7 +301,7 @@ fn an_override_of_an_unknown_decision_or_without_a_reason_is_refused() {
         reason: reason.into(),
         new_decision: new.map(str::to_owned),
         overridden_by: Some("alice".into()),
-        agent_id: None,
+        ..OverrideInput::default()
     };
     let refuse = |input: &OverrideInput| {
         project

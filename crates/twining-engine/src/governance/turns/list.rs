@@ -97,6 +97,20 @@ pub(crate) fn before(turn_files: &TurnFiles, key: &TurnKey, most: usize) -> Vec<
     earlier.filter_map(|slot| read(turn_files, slot).ok().flatten()).take(most).collect()
 }
 
+/// The last turn of each task, if its coach escalated it.
+pub(crate) fn escalated(turn_files: &TurnFiles) -> Result<Vec<Turn>, Failure> {
+    let locations = turn_files.all()?.locations;
+    let is_last = |at: usize| {
+        let next: Option<&TurnLocation> = locations.get(at + 1);
+        next.is_none_or(|next| {
+            (&next.feature, &next.task) != (&locations[at].feature, &locations[at].task)
+        })
+    };
+    let last = locations.iter().enumerate().filter(|(at, _)| is_last(*at));
+    let turns = last.filter_map(|(_, slot)| read(turn_files, slot).ok().flatten());
+    Ok(turns.filter(|turn| turn.coach_decision == "escalate").collect())
+}
+
 /// Why a turn cannot be read; nothing where it can.
 pub(crate) fn why_unreadable(turn_files: &TurnFiles, slot: &TurnLocation) -> Option<String> {
     read(turn_files, slot).err()

@@ -12,6 +12,6 @@ mod tests;
 pub use draft::{RecordTurnInput, feature_of};
 pub(crate) use draft::{TurnDraft, key};
 pub use list::{TurnsInput, TurnsOutcome, UnreadableTurn};
-pub(crate) use list::{before, turns, why_unreadable};
+pub(crate) use list::{before, escalated, turns, why_unreadable};
 pub use record::RecordTurnOutcome;
 pub(crate) use record::plan_record;

@@ -2,6 +2,7 @@
 
 mod guards;
 mod patterns;
+mod tally;
 mod traces;
 
 use twining_model::{Change, Channel, Origin, TraceType, Trust};

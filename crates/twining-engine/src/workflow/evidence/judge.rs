@@ -106,7 +106,7 @@ pub(crate) fn judge(case: &EvidenceCase<'_>) -> EvidenceVerdict {
 }
 
 /// Why a run shows nothing either way.
-fn nothing(run: &TestRun) -> Option<String> {
+pub(super) fn nothing(run: &TestRun) -> Option<String> {
     let none = || format!("`{}` ran no test", short(&run.command));
     run.problem.clone().or_else(|| {
         run.tests.filter(|tests| tests.passed == 0 && tests.failed == 0).map(|_| none())
@@ -115,7 +115,7 @@ fn nothing(run: &TestRun) -> Option<String> {
 
 impl<'c> EvidenceCase<'c> {
     /// Runs that may cover this feature, newest first. A run reported late keeps its own time.
-    fn runs(&self) -> Vec<&'c TestRun> {
+    pub(super) fn runs(&self) -> Vec<&'c TestRun> {
         let is_about =
             |run: &&TestRun| run.feature.as_ref().is_none_or(|id| *id == self.feature.id);
         let mut runs: Vec<&TestRun> = self.log.runs.iter().filter(is_about).collect();
@@ -150,21 +150,26 @@ impl<'c> EvidenceCase<'c> {
     /// look older.
     fn stale(&self, run: &TestRun) -> Option<String> {
         let command = short(&run.command);
-        for path in self.feature.watched() {
-            let now = self.files.get(path).and_then(Option::as_ref);
-            let is_fresh = match (run.tree.get(path), now) {
-                (Some(Some(then)), Some(now)) => then.hash == now.hash && then.modified <= run.at,
-                (Some(Some(_)), None) | (Some(None), Some(_)) => false,
-                (None, Some(now)) => now.modified <= run.at,
-                (_, None) => true,
-            };
-            if !is_fresh {
-                return Some(format!(
-                    "`{}` changed after the run of `{command}`",
-                    text::excerpt(path, 80)
-                ));
-            }
+        if let Some(path) = self.feature.watched().find(|path| !self.is_as_run_saw(run, path)) {
+            let path = text::excerpt(path, 80);
+            return Some(format!("`{path}` changed after the run of `{command}`"));
         }
+        let (what, at) = self.reported_since(run)?;
+        Some(format!("{what} at {at}, after the run of `{command}`"))
+    }
+
+    /// Whether a file or folder is now as a run saw it.
+    pub(super) fn is_as_run_saw(&self, run: &TestRun, path: &str) -> bool {
+        match (run.tree.get(path), self.files.get(path).and_then(Option::as_ref)) {
+            (Some(Some(then)), Some(now)) => then.hash == now.hash && then.modified <= run.at,
+            (Some(Some(_)), None) | (Some(None), Some(_)) => false,
+            (None, Some(now)) => now.modified <= run.at,
+            (_, None) => true,
+        }
+    }
+
+    /// What was reported after a run that takes it back, and when.
+    pub(super) fn reported_since(&self, run: &TestRun) -> Option<(&'static str, Time)> {
         let since = |outcome: &str| -> Option<Time> {
             let report =
                 self.log.last_report(&self.feature.id, |report| report.outcome == outcome)?;
@@ -176,9 +181,7 @@ impl<'c> EvidenceCase<'c> {
             ("it was reopened", since("reopened")),
             ("its code was finished", coded()),
         ];
-        reports_since
-            .into_iter()
-            .find_map(|(what, at)| Some(format!("{what} at {}, after the run of `{command}`", at?)))
+        reports_since.into_iter().find_map(|(what, at)| Some((what, at?)))
     }
 
     /// Describes a failed run that this one did not fully repeat.
@@ -288,6 +291,6 @@ impl<'c> EvidenceCase<'c> {
     }
 }
 
-fn short(command: &str) -> String {
+pub(super) fn short(command: &str) -> String {
     text::excerpt(command, 80)
 }

@@ -6,12 +6,14 @@
 //! feature's tests decides. Nothing here runs a command.
 
 mod command_analysis;
+mod explain;
 mod judge;
 mod output_counts;
 pub(super) mod run_log;
 mod sources;
 
 pub(crate) use command_analysis::TestCommand;
+pub use explain::{EvidenceState, FeatureEvidence, RunReport, WatchedFile, WatchedState};
 pub(crate) use judge::{EvidenceCase, judge};
 pub use judge::{EvidenceVerdict, judge_evidence};
 pub use output_counts::counts_in;

@@ -4,9 +4,10 @@ use twining_model::{EvidenceSource, Time};
 use twining_testcases::each;
 
 use crate::governance::TestCounts;
+use crate::workflow::evidence::EvidenceCase;
 use crate::workflow::{
-    AttemptReport, EvidenceVerdict, Feature, FileState, FileStates, RunLog, TestRun, TestSelection,
-    judge_evidence,
+    AttemptReport, EvidenceState, EvidenceVerdict, Feature, FeatureEvidence, FileState, FileStates,
+    RunLog, RunReport, TestRun, TestSelection, WatchedFile, WatchedState, judge_evidence,
 };
 
 fn at(ms: i64) -> Time {
@@ -291,4 +292,97 @@ fn tests_that_were_reported_failed_or_reopened_are_run_again() {
             "{outcome}"
         );
     });
+}
+
+fn explained(
+    feature: &Feature,
+    runs: &[TestRun],
+    files: &FileStates,
+) -> (FeatureEvidence, Vec<RunReport>, Vec<WatchedFile>) {
+    let log = RunLog { runs: runs.to_vec(), reports: Vec::new() };
+    let needs = EvidenceSource::Seen;
+    let case = EvidenceCase { feature, log: &log, files, needs, given: None, command: None };
+    (case.evidence(), case.run_reports(), case.watched_files())
+}
+
+/// Each run, whether it counts, and why.
+fn worth(runs: &[TestRun], files: &FileStates) -> Vec<(String, bool, String)> {
+    let (_, reports, _) = explained(&feature(), runs, files);
+    reports.into_iter().map(|run| (run.id, run.is_evidence, run.because)).collect()
+}
+
+#[test]
+fn each_run_says_why_it_is_evidence_or_is_not() {
+    let row = |id: &str, is_evidence: bool, because: &str| {
+        (id.to_owned(), is_evidence, because.to_owned())
+    };
+    let told = TestRun { source: EvidenceSource::Reported, ..passed("r-3", 300) };
+    each(
+        [
+            (
+                vec![passed("r-1", 100)],
+                row("r-1", true, "3 passed, 0 failed, and nothing changed since"),
+            ),
+            (vec![failed("r-1", 100)], row("r-1", false, "1 of 3 tests failed")),
+            (
+                vec![passed("r-1", 20)],
+                row("r-1", false, "`src/a.py` changed at 1970-01-01 00:00 UTC, after the run"),
+            ),
+            (
+                vec![told.clone()],
+                row(
+                    "r-3",
+                    false,
+                    "only an agent's word; this project needs a run that the host saw",
+                ),
+            ),
+            (
+                vec![TestRun { tests: counts(0, 0, 0), ..passed("r-1", 100) }],
+                row("r-1", false, "`pytest -q` ran no test"),
+            ),
+        ],
+        |(runs, wanted)| assert_eq!(worth(&runs, &files(50, "x")), [wanted]),
+    );
+}
+
+#[test]
+fn a_failed_run_is_lifted_by_a_later_one_and_an_older_pass_does_not_decide() {
+    let runs = [passed("r-1", 100), failed("r-2", 200), passed("r-3", 300)];
+    let shown = worth(&runs, &files(50, "x"));
+    let because: Vec<(&str, &str)> =
+        shown.iter().map(|(id, _, because)| (id.as_str(), because.as_str())).collect();
+    assert_eq!(because[1], ("r-2", "1 of 3 tests failed; lifted by run r-3"));
+    assert_eq!(because[2], ("r-1", "a newer run decides: r-3"));
+    assert_eq!(worth(&runs[..2], &files(50, "x"))[1].2, "a newer run failed: `pytest -q`");
+    let (evidence, ..) = explained(&feature(), &runs[..2], &files(50, "x"));
+    assert_eq!(evidence.state, EvidenceState::None, "{evidence:?}");
+    assert!(evidence.because.contains("1 of 3 tests failed"), "{evidence:?}");
+}
+
+#[test]
+fn evidence_is_fresh_stale_or_missing_and_each_file_says_which() {
+    let stale = FileStates::from([("src/a.py".to_owned(), None)]);
+    each(
+        [
+            (
+                vec![passed("r-1", 100)],
+                files(50, "x"),
+                EvidenceState::Fresh,
+                WatchedState::AsRunSaw,
+            ),
+            (
+                vec![passed("r-1", 100)],
+                files(200, "x"),
+                EvidenceState::Stale,
+                WatchedState::Changed,
+            ),
+            (Vec::new(), files(50, "x"), EvidenceState::None, WatchedState::NoRun),
+            (vec![passed("r-1", 100)], stale, EvidenceState::None, WatchedState::Missing),
+        ],
+        |(runs, files, state, file)| {
+            let (evidence, _, watched) = explained(&feature(), &runs, &files);
+            assert_eq!((evidence.state, watched[0].state), (state, file), "{evidence:?}");
+            assert!(!evidence.because.is_empty());
+        },
+    );
 }

@@ -155,7 +155,7 @@ fn passed_without_evidence_changes_nothing_and_says_what_to_do() {
         .expect("is a run");
     let updated =
         project.engine.features(&caller("ada"), project.path(), &update).expect("has evidence");
-    assert!(updated.features[0].tested);
+    assert!(updated.features[0].feature.tested);
 }
 
 #[test]
@@ -400,4 +400,36 @@ fn an_edit_that_would_make_a_circle_is_refused() {
         .expect_err("a circle");
     assert_eq!(refused.to_string(), "`depends_on` would create a dependency cycle; A -> B");
     assert_eq!(say(&project), "code B");
+}
+
+#[test]
+fn one_feature_is_shown_with_its_runs_and_files_and_a_list_with_its_evidence() {
+    let project = Project::new();
+    put(&project, "src/a.rs", "x", 50);
+    add(&project, "F1", &["src/"]);
+    add(&project, "F2", &[]);
+    report(&project, "F1", "coder", "completed", none()).expect("moves");
+    let outcome = ToolResult {
+        exit_code: Some(0),
+        output: "test result: ok. 3 passed; 0 failed".into(),
+        is_unfinished: false,
+    };
+    let run = project
+        .engine
+        .capture_run(&caller("ada"), project.path(), Some(""), "cargo test", &outcome)
+        .expect("records")
+        .expect("is a run");
+    let show = |id: Option<&str>| {
+        let input = FeaturesInput { id: id.map(str::to_owned), ..FeaturesInput::default() };
+        project.engine.features(&caller("ada"), project.path(), &input).expect("lists").features
+    };
+    let shown = &show(Some("F1"))[0];
+    assert_eq!((shown.runs[0].id.as_str(), shown.runs[0].is_evidence), (run.id.as_str(), true));
+    assert_eq!(shown.file_states[0].state, WatchedState::AsRunSaw);
+    let listed = show(None);
+    assert_eq!(listed[0].evidence.as_ref().map(|known| known.state), Some(EvidenceState::Fresh));
+    assert!(listed[0].runs.is_empty() && listed[1].evidence.is_none(), "{listed:?}");
+    put(&project, "src/a.rs", "y", 40);
+    let stale = show(None)[0].evidence.clone().expect("is judged");
+    assert_eq!(stale.state, EvidenceState::Stale, "{stale:?}");
 }

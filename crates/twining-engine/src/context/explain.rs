@@ -1,0 +1,105 @@
+//! Explaining a context: what each record costs, and why others are left out.
+//!
+//! Added to a context that is finished: an agent that does not ask for it is told, and pays for,
+//! exactly the same.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::context::assemble::{AssembledContext, OmittedRecord};
+use crate::context::budget::{CHARS_PER_TOKEN, tokens};
+
+/// Records left out that are explained.
+const MOST_EXPLAINED: usize = 200;
+
+/// Why a record is not told in full or in brief.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OmissionReason {
+    /// Everything that is told scores at least as high.
+    LessRelevant,
+    /// It scores higher than something that is told, but did not fit into its share.
+    OverBudget,
+    /// A later decision replaced it.
+    Superseded,
+    /// A person rejected it.
+    Overridden,
+    /// It says the same as a record that is told.
+    Repeats,
+}
+
+/// Why a record is left out, and how far.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct ExplainedOmission {
+    /// Why.
+    pub because: OmissionReason,
+    /// Its score; the best have about 1.
+    pub score: f64,
+    /// Whether the agent is told this line, or nothing.
+    pub listed: bool,
+    /// The tokens of its line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+}
+
+impl ExplainedOmission {
+    /// With the characters of its line, if that fits.
+    pub(super) fn new(because: OmissionReason, score: f64, line: Option<usize>) -> Self {
+        Self {
+            because,
+            score: (score * 100.0).round() / 100.0,
+            listed: line.is_some(),
+            tokens: line.map(|chars| chars.div_ceil(CHARS_PER_TOKEN) as u64),
+        }
+    }
+}
+
+/// What a list of the context costs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct SectionCost {
+    /// The list.
+    pub section: &'static str,
+    /// Its records.
+    pub records: u64,
+    /// Their tokens.
+    pub tokens: u64,
+}
+
+/// Adds the costs of what is told, and everything that is left out.
+pub(super) fn explain(context: &mut AssembledContext, mut omitted: Vec<OmittedRecord>) {
+    // What the agent is told comes first, as it is told it.
+    omitted.sort_by_key(|record| record.explained.as_ref().is_none_or(|why| !why.listed));
+    omitted.truncate(MOST_EXPLAINED.max(context.omitted.len()));
+    context.omitted = omitted;
+    let mut sections = vec![
+        cost("active_decisions", &mut context.active_decisions, |one, n| one.tokens = Some(n)),
+        cost("active_warnings", &mut context.active_warnings, |one, n| one.tokens = Some(n)),
+        cost("open_needs", &mut context.open_needs, |one, n| one.tokens = Some(n)),
+        cost("recent_questions", &mut context.recent_questions, |one, n| one.tokens = Some(n)),
+        cost("recent_findings", &mut context.recent_findings, |one, n| one.tokens = Some(n)),
+        cost("related_entities", &mut context.related_entities, |one, n| one.tokens = Some(n)),
+        cost("overridden", &mut context.overridden, |one, n| one.tokens = Some(n)),
+        cost("claims", &mut context.claims, |one, n| one.tokens = Some(n)),
+        cost("handoffs", &mut context.handoffs, |one, n| one.tokens = Some(n)),
+    ];
+    let lines = || context.omitted.iter().filter_map(|record| record.explained.as_ref()?.tokens);
+    let (records, tokens) = (lines().count() as u64, lines().sum());
+    sections.push(SectionCost { section: "omitted", records, tokens });
+    sections.retain(|section| section.records > 0);
+    context.sections = sections;
+}
+
+/// Counts a list, and tells each of its records.
+fn cost<T: Serialize>(
+    section: &'static str,
+    records: &mut [T],
+    tell: impl Fn(&mut T, u64),
+) -> SectionCost {
+    let mut sum = 0;
+    for record in records.iter_mut() {
+        let cost = tokens(record);
+        tell(record, cost);
+        sum += cost;
+    }
+    SectionCost { section, records: records.len() as u64, tokens: sum }
+}
