@@ -48,8 +48,13 @@ const BOUNDARIES: &[(&str, &[&str])] = &[
         "Command::new(\"git\")",
         &["twining-store/src/git/repository.rs", "twining-testkit/", "/tests/"],
     ),
+    ("async fn", ASYNC_MODULES),
+    ("tokio::", ASYNC_MODULES),
     ("#[allow(", &[]),
 ];
+
+/// Where the core's callers wait for more than one thing at a time.
+const ASYNC_MODULES: &[&str] = &["twining/src/mcp/", "twining/src/web/", "/tests/", "/examples/"];
 
 /// Which crate may use which.
 const LAYERS: &[(&str, &[&str])] = &[
@@ -78,6 +83,7 @@ pub fn check(workspace: &Path) -> Vec<TidyViolation> {
     untidy.extend(names::check_documents(workspace));
     untidy.extend(full_folders(workspace));
     untidy.extend(undeclared_tests(workspace));
+    untidy.extend(unsafe_markup(workspace));
     let settings = [("rustfmt.toml", "max_width = 100"), ("Cargo.toml", "unreachable_pub")];
     for (file, wanted) in settings {
         let text = std::fs::read_to_string(workspace.join(file)).unwrap_or_default();
@@ -180,6 +186,38 @@ fn undeclared_tests(workspace: &Path) -> Vec<TidyViolation> {
     untidy
 }
 
+/// Sources of the page that could make markup or code of stored text, or ask another host.
+fn unsafe_markup(workspace: &Path) -> Vec<TidyViolation> {
+    const BANNED: [&str; 8] = [
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "new Function",
+        "http://",
+        "https://",
+    ];
+    let mut untidy = Vec::new();
+    for extension in ["ts", "tsx", "css", "html"] {
+        for file in files_below(&workspace.join("web/src"), extension) {
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            let lines = text.lines().enumerate();
+            let found = lines.flat_map(|(at, line)| {
+                let banned = BANNED.iter().filter(move |banned| line.contains(**banned));
+                banned.map(move |banned| (at + 1, format!("the page must not contain `{banned}`")))
+            });
+            let file = file.strip_prefix(workspace).unwrap_or(&file).to_path_buf();
+            untidy.extend(found.map(|(line, rule)| TidyViolation {
+                file: file.clone(),
+                line,
+                rule,
+            }));
+        }
+    }
+    untidy
+}
+
 /// Folders of product code with too many files.
 fn full_folders(workspace: &Path) -> Vec<TidyViolation> {
     let mut counts: BTreeMap<PathBuf, usize> = BTreeMap::new();
@@ -267,6 +305,16 @@ mod tests {
         let trait_text =
             format!("trait T {{\n    fn a(&self);\n{}}}\n", "    const X: u8;\n".repeat(200));
         assert_eq!(long_functions(&trait_text), []);
+    }
+
+    #[test]
+    fn a_page_that_makes_markup_of_text_is_noticed() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let sources = dir.path().join("web/src");
+        std::fs::create_dir_all(&sources).expect("a folder");
+        std::fs::write(sources.join("a.tsx"), "fine\nnode.innerHTML = text;\n").expect("writes");
+        let found: Vec<usize> = unsafe_markup(dir.path()).iter().map(|rule| rule.line).collect();
+        assert_eq!(found, [2]);
     }
 
     #[test]

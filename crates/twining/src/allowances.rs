@@ -10,10 +10,11 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use twining_engine::{Failure, GuardBypass};
 use twining_guard::policy::builtin::PERSON_COMMANDS;
 use twining_model::{Time, Trust, text};
-use twining_store::Store;
 use twining_store::disk::hash_of;
+use twining_store::{Store, StoreError};
 
 use crate::person_check;
 use crate::project::Project;
@@ -21,7 +22,7 @@ use crate::render::command_error::CommandError;
 use crate::user_policy;
 
 /// The folder for them; a built-in guard knows it by this name.
-const FOLDER: &str = "allowed-by-person";
+pub(crate) const FOLDER: &str = "allowed-by-person";
 /// The reason of a person who commits where no terminal asks, such as a graphical client.
 const VARIABLE: &str = "TWINING_ALLOW";
 /// Longest reason that is kept, in characters.
@@ -41,6 +42,14 @@ pub(crate) struct Allowance {
     pub reason: String,
     /// Who gave it.
     pub by: String,
+}
+
+impl Allowance {
+    /// The bypass it is, of a guard.
+    pub(crate) fn as_bypass(&self) -> GuardBypass {
+        let Self { until, by, reason, .. } = self.clone();
+        GuardBypass { until, by, reason }
+    }
 }
 
 /// A command that a guard may run.
@@ -82,21 +91,21 @@ impl PersonAllowances {
     }
 
     /// Keeps it.
-    pub(crate) fn write(&self, store: &Store) -> Result<(), CommandError> {
-        let path = file(store).ok_or_else(|| {
-            CommandError::unavailable(
-                "NOT_FOUND",
-                "the user's settings folder cannot be determined",
-            )
+    pub(crate) fn write(&self, store: &Store) -> Result<(), Failure> {
+        let path = file(store).ok_or_else(|| Failure::Refused {
+            code: "NOT_FOUND",
+            why: "the user's settings folder cannot be determined".to_owned(),
+            hint: "set HOME or XDG_CONFIG_HOME".to_owned(),
         })?;
-        let bytes = serde_json::to_vec_pretty(self)
-            .map_err(|error| CommandError::of_error("OUTPUT", &error))?;
+        let bytes = serde_json::to_vec_pretty(self).map_err(StoreError::from)?;
         let temp = path.with_extension(format!("{}.new", std::process::id()));
         let made =
             path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&temp, bytes));
         // In one step: half a file would take back what is allowed.
-        made.and_then(|()| fs::rename(&temp, &path))
-            .map_err(|error| CommandError::of_error("OUTPUT", &error))
+        made.and_then(|()| fs::rename(&temp, &path)).map_err(|source| {
+            let path = path.display().to_string();
+            Failure::from(StoreError::Io { doing: "write", path, source })
+        })
     }
 
     /// Takes all of it back, with its file.
@@ -106,6 +115,37 @@ impl PersonAllowances {
             let _ = fs::remove_file(&path);
             let _ = path.parent().map(fs::remove_dir);
         }
+    }
+
+    /// Allows one more thing in a list, instead of what it said of the same subject.
+    pub(crate) fn grant(
+        store: &Store,
+        list: fn(&mut Self) -> &mut Vec<Allowance>,
+        given: Allowance,
+    ) -> Result<(), Failure> {
+        let mut allowed = Self::read(store);
+        let list = list(&mut allowed);
+        list.retain(|other| {
+            other.subject != given.subject && is_before(store.ids().now(), &other.until)
+        });
+        list.push(given);
+        allowed.write(store)
+    }
+
+    /// Ends the bypass of a guard; whether there was one in force.
+    pub(crate) fn end_bypass(store: &Store, guard: &str) -> Result<bool, Failure> {
+        let mut allowed = Self::read(store);
+        let was_lifted = allowed.bypass(guard, store.ids().now()).is_some();
+        allowed.bypasses.retain(|bypass| bypass.subject != guard);
+        allowed.write(store)?;
+        Ok(was_lifted)
+    }
+
+    /// The guards that are lifted now.
+    pub(crate) fn lifted(&self, now: Time) -> impl Iterator<Item = &Allowance> {
+        self.bypasses.iter().filter(move |bypass| {
+            self.bypass(&bypass.subject, now).is_some_and(|held| held == *bypass)
+        })
     }
 
     /// The bypass that lifts a guard now. Those that keep this file are never lifted.

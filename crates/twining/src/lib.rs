@@ -1,7 +1,7 @@
 //! Twining: shared memory for coding agents.
 //!
-//! The verbs are defined once, in [`commands`], and reached through two entry points: the command
-//! line ([`cli`]) and MCP ([`mcp`]).
+//! The verbs are defined once, in [`commands`], and reached through three entry points: the command
+//! line ([`cli`]), MCP ([`mcp`]) and the browser ([`web`]).
 
 mod allowances;
 mod args;
@@ -31,9 +31,14 @@ mod render;
 mod settings;
 mod system_world;
 mod tour;
+#[cfg(feature = "tui")]
+mod tui;
 mod user_policy;
 mod verbs;
 mod verify_ci;
+mod web;
 
 pub use cli::run::main;
 pub use mcp::mcp_server;
+#[cfg(feature = "tui")]
+pub use tui::headless::HeadlessTop;

@@ -6,10 +6,10 @@ use std::io::{self, IsTerminal, Write};
 
 use serde_json::Value;
 
-use crate::commands::with_command_names;
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::json_output;
 use crate::render::text_page::TextPage;
+use crate::verbs::tool_names::with_command_names;
 
 /// How answers are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

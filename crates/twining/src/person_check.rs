@@ -31,8 +31,8 @@ const ANSWER_BYTES: u64 = 4096;
 /// Makes sure that a person asks for this, who types `name` to confirm it.
 pub(crate) fn confirm(what: &str, name: &str) -> Result<Caller, CommandError> {
     let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    if let Some(why) = not_a_person(is_terminal, |name| std::env::var_os(name)) {
-        return Err(required(&format!("only a person can do this, and {why}")));
+    if let Some(refused) = refusal(is_terminal) {
+        return Err(refused);
     }
     let typed = ask(&format!("{}\nType {} to go on", text::visible(what), text::visible(name)))?;
     if typed != name {
@@ -63,6 +63,12 @@ pub(crate) fn agent_shell() -> Option<String> {
 pub(crate) fn is_person_here() -> bool {
     let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     not_a_person(is_terminal, |name| std::env::var_os(name)).is_none()
+}
+
+/// Why nobody here can do what only a person can; nothing if somebody can.
+pub(crate) fn refusal(is_terminal: bool) -> Option<CommandError> {
+    let why = not_a_person(is_terminal, |name| std::env::var_os(name))?;
+    Some(required(&format!("only a person can do this, and {why}")))
 }
 
 /// Asks for one line of text.

@@ -19,7 +19,9 @@ use crate::{embedding_model, locate_project, user_policy};
 
 /// What a verb needs besides its input.
 pub(crate) struct CommandContext<'a> {
-    /// The memory.
+    /// The project.
+    pub project: &'a Project,
+    /// Its memory.
     pub engine: &'a Engine,
     /// Who asks.
     pub caller: Caller,
@@ -103,6 +105,7 @@ impl Project {
     /// Creates a context for `caller`.
     pub(crate) fn context(&self, caller: Caller, authority: Authority) -> CommandContext<'_> {
         CommandContext {
+            project: self,
             engine: &self.engine,
             caller,
             authority,

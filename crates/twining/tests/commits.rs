@@ -351,3 +351,23 @@ fn what_another_repository_is_in_the_middle_of_keeps_no_commit_from_being_linked
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     assert_eq!(twining(&shop, &["commits", &hash])["decisions"][0]["id"], json!(id));
 }
+
+#[test]
+fn a_branch_shows_what_it_added_to_the_memory() {
+    let project = TestProject::with_git();
+    let kept = decide(&project, "Use REST", "api", "src/a.rs");
+    twining(&project, &["post", "finding", "on main"]);
+    commit(&project, "-A", "base");
+    project.git(["branch", "-M", "main"]);
+    project.git(["checkout", "-q", "-b", "work"]);
+    let made = decide(&project, "Use SQLite", "data", "src/b.rs");
+    twining(&project, &["post", "finding", "not committed yet"]);
+    let changed = twining(&project, &["what-changed", "--base", "main"]);
+    assert_eq!(changed["new_decisions"][0]["id"], json!(made));
+    assert_eq!(changed["new_decisions"].as_array().map(Vec::len), Some(1), "not {kept}");
+    let entries = changed["new_entries"].to_string();
+    assert!(entries.contains("not committed yet") && !entries.contains("on main"), "{entries}");
+    assert!(changed["since"].as_str().is_some_and(|since| since.starts_with("20")), "{changed}");
+    let refused = command(&project, &["what-changed", "--base", "--upload-pack=x"]).output();
+    assert_eq!(refused.expect("starts").status.code(), Some(2));
+}

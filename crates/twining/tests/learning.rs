@@ -241,6 +241,53 @@ fn a_person_lifts_a_guard_for_a_while_and_it_is_recorded() {
 }
 
 #[test]
+fn a_bypass_in_force_is_shown_everywhere_and_ended_early() {
+    let project = project();
+    let lift = ["guard", "bypass", "no-push", "--for", "10m", "--why", "hotfix"];
+    assert_eq!(at_terminal(&project, &lift, "no-push", None).code, 0);
+    each(["guards", "guard list", "status"], |shows| {
+        let words: Vec<&str> = shows.split(' ').collect();
+        let shown = project.run(&words).stdout;
+        assert!(shown.contains("lifted until") && shown.contains("hotfix"), "{shown}");
+    });
+    let guards = project.json(&["guards"])["guards"].clone();
+    let lifted: Vec<&str> = guards
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|guard| guard["bypass"]["reason"] == "hotfix")
+        .filter_map(|guard| guard["id"].as_str())
+        .collect();
+    assert_eq!(lifted, ["no-push"]);
+    let end = ["guard", "bypass", "no-push", "--end"];
+    assert_eq!(project.run(&end).code, 1, "nobody is at a terminal");
+    assert_eq!(bash(&project, "git push"), "allow");
+    let ended = at_terminal(&project, &end, "", None);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert_eq!(bash(&project, "git push"), "deny");
+    assert_eq!(at_terminal(&project, &end, "", None).code, 1, "there is nothing to end");
+    let approvals = traces(&project, &["--type", "approval", "--guard", "no-push"]);
+    assert!(approvals[0]["event"]["what_happened"].to_string().contains("ended"), "{approvals:?}");
+}
+
+#[test]
+fn a_person_discards_a_proposed_guard_and_only_a_proposed_one() {
+    let project = project();
+    let policy = project.path().join(".twining/policy.yml");
+    let proposed = "  - id: no-tags\n    status: proposed\n    tools: [Bash]\n    when: {command: git tag}\n    say: releases tag\n";
+    fs::write(&policy, format!("{POLICY}{proposed}")).expect("writes");
+    let discard = |name: &'static str| ["guard", "discard", name, "--why", "releases need it"];
+    assert_eq!(project.run(&discard("no-tags")).code, 1, "nobody is at a terminal");
+    assert_eq!(at_terminal(&project, &discard("no-push"), "", None).code, 2, "it is in force");
+    let discarded = at_terminal(&project, &discard("no-tags"), "", None);
+    assert_eq!(discarded.code, 0, "{discarded:?}");
+    assert_eq!(fs::read_to_string(&policy).expect("is there"), POLICY);
+    let trace = &traces(&project, &["--guard", "no-tags"])[0];
+    assert_eq!(trace["event"]["why"], "releases need it");
+    assert_eq!(trace["origin"]["trust"], "human");
+}
+
+#[test]
 fn s10_nothing_that_comes_with_a_clone_lifts_a_guard_or_runs_a_command() {
     let ours = project();
     assert_eq!(
@@ -344,12 +391,14 @@ fn s18_an_agent_s_word_lifts_nothing() {
         assert_eq!(stored["structuredContent"]["trust"], "agent", "{stored}");
     }
     assert_eq!(bash(&project, "git push"), "deny");
-    let tools = server.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).to_string();
-    for verb in ["bypass", "guard_promote", "twining_trust"] {
-        assert!(
-            !tools.contains(&format!("\"{verb}")) && !tools.contains(&format!("twining_{verb}")),
-            "{verb}"
-        );
+    let tools = server.ask(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}));
+    let tools = tools["result"]["tools"].as_array().expect("a list of tools");
+    assert!(tools.len() > 50, "{}", tools.len());
+    for tool in tools {
+        let name = tool["name"].as_str().expect("a tool has a name");
+        for verb in ["bypass", "guard_promote", "guard_discard", "trust", "doctor"] {
+            assert!(!name.contains(verb), "{name}");
+        }
     }
     for line in [
         "twining guard bypass no-push --for 1h --reason x",

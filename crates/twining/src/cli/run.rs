@@ -14,11 +14,12 @@ use crate::cli::help;
 use crate::cli::hyphen_values;
 use crate::cli::tool_commands::{TOOL_COMMANDS, ToolCall, ToolCommand};
 use crate::cli::usage_errors;
-use crate::commands::{VERBS, with_command_names};
+use crate::commands::VERBS;
 use crate::output::{self, OutputFormat};
 use crate::project::{CommandContext, Project, caller_at_cli, checked_agent};
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::verbs::serde_messages;
+use crate::verbs::tool_names::with_command_names;
 use crate::verbs::verb::{Effect, FAMILIES, VerbEntry};
 use crate::{hook, knowledge_show, merge_driver, overview, person_check, verify_ci};
 
@@ -79,9 +80,7 @@ fn format_of(words: &[OsString]) -> OutputFormat {
 /// flags of forty commands take longer to put together than most of them take to
 /// run: where the first word is a verb, there is only that one.
 fn command_for(words: &[OsString]) -> Command {
-    let called = VERBS
-        .iter()
-        .filter(|verb| verb.family().is_none())
+    let called = verbs_alone()
         .find(|verb| words.get(1).is_some_and(|word| word.to_str() == Some(&verb.command_name())));
     let family =
         FAMILIES.iter().find(|(family, _)| words.get(1).is_some_and(|word| word == family));
@@ -97,12 +96,17 @@ fn command_for(words: &[OsString]) -> Command {
 }
 
 fn command() -> Command {
-    let alone = VERBS.iter().filter(|verb| verb.family().is_none());
+    let listed: Vec<_> = TOOL_COMMANDS.iter().filter_map(ToolCommand::listed).collect();
     root()
-        .help_template(help::template(&TOOL_COMMANDS.map(|tool| tool.listed())))
-        .subcommands(alone.map(|verb| verb_command(verb, verb.name)))
+        .help_template(help::template(&listed))
+        .subcommands(verbs_alone().map(|verb| verb_command(verb, verb.name)))
         .subcommands(FAMILIES.map(|(family, about)| family_command(family, about)))
         .subcommands(TOOL_COMMANDS.iter().map(ToolCommand::command))
+}
+
+/// The verbs that are commands of their own.
+fn verbs_alone() -> impl Iterator<Item = &'static VerbEntry> {
+    VERBS.iter().filter(|verb| verb.command.is_none() && verb.family().is_none())
 }
 
 fn root() -> Command {
@@ -281,6 +285,7 @@ fn run_verb(
         let error = in_flags(CommandError::refused(&InvalidInput::new(field, rule)));
         return Err(error.with_hint(format!("{way}for example: {}", one_line(verb.example))));
     }
+    let effect = (verb.effect_of)(&fields);
     let project = Project::open(project)?;
     let (caller, authority) = caller_at_cli(agent);
     let caller = caller.fit().map_err(|refused| CommandError::refused(&refused))?;
@@ -297,7 +302,7 @@ fn run_verb(
     }
     let ending =
         output::answer(style, || answer.to_json(), |page| answer.show(page), answer.ending());
-    if verb.effect == Effect::Reads {
+    if effect == Effect::Reads {
         project.finish_reads();
     } else {
         project.finish_writes();
@@ -351,7 +356,7 @@ mod tests {
 
     #[test]
     fn nothing_is_required_of_the_parser() {
-        each(&VERBS, |verb| {
+        each(VERBS.iter().filter(|verb| verb.command.is_none()), |verb| {
             let words: Vec<String> = ["twining".to_owned()]
                 .into_iter()
                 .chain(verb.command_name().split(' ').map(str::to_owned))
@@ -362,7 +367,7 @@ mod tests {
 
     #[test]
     fn one_verb_alone_reads_its_words_as_all_of_them_would() {
-        each(&VERBS, |verb| {
+        each(VERBS.iter().filter(|verb| verb.command.is_none()), |verb| {
             let name = verb.command_name();
             for flags in [&["--help"][..], &["--unheard-of"], &["--json", "--agent"]] {
                 let words: Vec<OsString> = ["twining"]

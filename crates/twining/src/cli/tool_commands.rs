@@ -4,18 +4,24 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
 use clap_complete::Shell;
+use serde_json::json;
 
 use crate::args::{option, path, switch, word};
 use crate::cli::completions;
+use crate::commands::VERBS;
 use crate::guard_command::admin;
 use crate::guard_command::list;
+use crate::guard_command::verbs::{GuardBypassEndInput, GuardPromoteInput};
 use crate::init::install::InstallOptions;
 use crate::mcp::{self, ToolSelection};
 use crate::merge_driver::DRIVERS;
 use crate::output::{self, OutputFormat};
 use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
-use crate::{default_policy, doctor, dot_check, import, init, reindex, tour};
+#[cfg(feature = "tui")]
+use crate::tui::top_command;
+use crate::verbs::verb::VerbEntry;
+use crate::{default_policy, doctor, dot_check, import, init, reindex, tour, web};
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +52,7 @@ pub(crate) struct ToolCall<'a> {
 }
 
 /// All of them, in the order of the help.
-pub(crate) const TOOL_COMMANDS: [ToolCommand; 15] = [
+pub(crate) const TOOL_COMMANDS: [ToolCommand; 18] = [
     ToolCommand {
         name: "mcp",
         about: "Serve the tools to an MCP client over stdio",
@@ -61,7 +67,7 @@ pub(crate) const TOOL_COMMANDS: [ToolCommand; 15] = [
     },
     ToolCommand {
         name: "guard",
-        about: "Show, test, explain, lift and promote guards",
+        about: "Show, test, explain, lift, promote and discard guards",
         flags: list::flags,
         run: Some(guards),
     },
@@ -86,6 +92,18 @@ pub(crate) const TOOL_COMMANDS: [ToolCommand; 15] = [
                 call.style,
             )
         }),
+    },
+    ToolCommand {
+        name: "ui",
+        about: "Show the memory in a browser, with what waits for you",
+        flags: web::flags,
+        run: Some(|call| web::run(call.given, call.project, call.style)),
+    },
+    ToolCommand {
+        name: "top",
+        about: "Watch what needs you, who is at work and the stream, in the terminal",
+        flags: top_flags,
+        run: Some(top),
     },
     ToolCommand {
         name: "doctor",
@@ -151,8 +169,19 @@ pub(crate) const TOOL_COMMANDS: [ToolCommand; 15] = [
     ToolCommand {
         name: "tour",
         about: "Watch two agents share a memory, in a throwaway repository",
-        flags: |command| command.after_help("Example:\n  twining tour"),
-        run: Some(|_| tour::play()),
+        flags: |command| {
+            command
+                .arg(switch("keep", "Leave the repository there to look around in"))
+                .after_help("Example:\n  twining tour --keep")
+        },
+        run: Some(|call| {
+            let keep = call.given.get_flag("keep");
+            let after = if keep { tour::AfterTour::Keep } else { tour::AfterTour::Remove };
+            tour::play(after, |project| {
+                let given = web::flags(Command::new("ui")).get_matches_from(["ui"]);
+                web::run(&given, Some(project.to_owned()), OutputFormat::Words)
+            })
+        }),
     },
     ToolCommand {
         name: "init",
@@ -200,6 +229,20 @@ pub(crate) const TOOL_COMMANDS: [ToolCommand; 15] = [
             )
         }),
     },
+    ToolCommand {
+        name: "schema",
+        about: "Print every verb as JSON: its command, effect, input and output",
+        flags: |command| command.hide(true),
+        run: Some(|_| {
+            let verbs: Vec<_> = VERBS.iter().map(VerbEntry::to_json).collect();
+            Ok(output::answer(
+                OutputFormat::Json,
+                || json!({ "verbs": verbs }),
+                |_| (),
+                ExitStatus::Done,
+            ))
+        }),
+    },
 ];
 
 impl ToolCommand {
@@ -208,9 +251,9 @@ impl ToolCommand {
         (self.flags)(Command::new(self.name).about(self.about))
     }
 
-    /// Its name and what it does.
-    pub(crate) fn listed(&self) -> (&'static str, &'static str) {
-        (self.name, self.about)
+    /// Its name and what it does, where help lists it.
+    pub(crate) fn listed(&self) -> Option<(&'static str, &'static str)> {
+        (!self.command().is_hide_set()).then_some((self.name, self.about))
     }
 }
 
@@ -244,6 +287,27 @@ fn serve(call: ToolCall<'_>) -> Result<ExitStatus, CommandError> {
     ))
 }
 
+#[cfg(feature = "tui")]
+fn top_flags(command: Command) -> Command {
+    top_command::flags(command)
+}
+
+#[cfg(feature = "tui")]
+fn top(call: ToolCall<'_>) -> Result<ExitStatus, CommandError> {
+    top_command::run(call.project, call.given, call.style)
+}
+
+#[cfg(not(feature = "tui"))]
+fn top_flags(command: Command) -> Command {
+    command.after_help("Example:\n  twining top")
+}
+
+#[cfg(not(feature = "tui"))]
+fn top(_call: ToolCall<'_>) -> Result<ExitStatus, CommandError> {
+    Err(CommandError::unavailable("NOT_BUILT", "this program was built without `twining top`")
+        .with_hint("build it with the feature `tui`"))
+}
+
 fn hook_flags(command: Command) -> Command {
     let about = "PreToolUse, PostToolUse, Stop, SubagentStop, SessionStart …, or the host's own name for it; for git: pre-commit, post-commit";
     command.arg(word("event", "EVENT", about).required(true)).after_help(
@@ -256,8 +320,14 @@ fn guards(call: ToolCall<'_>) -> Result<ExitStatus, CommandError> {
     let (what, named) =
         (text(given, "what").unwrap_or("list"), text(given, "guard").unwrap_or_default());
     match what {
+        "bypass" if given.get_flag("end") => {
+            admin::as_person(project, &GuardBypassEndInput { guard: named.to_owned() }, style)
+        }
         "bypass" => admin::bypass(project, named, text(given, "for"), text(given, "why"), style),
-        "promote" => admin::promote(project, named, style),
+        "promote" => {
+            admin::as_person(project, &GuardPromoteInput { guard: named.to_owned() }, style)
+        }
+        "discard" => admin::discard(project, named, text(given, "why"), style),
         "allow" => admin::allow(project, named, text(given, "why"), style),
         _ => list::run(project, what, named, style),
     }

@@ -256,6 +256,10 @@ impl Verb for ClaimInput {
         ctx.engine.claim(&ctx.caller, self)
     }
 
+    fn effect(&self) -> Effect {
+        if self.action.as_deref() == Some("list") { Effect::Reads } else { Self::EFFECT }
+    }
+
     fn show(outcome: &ClaimOutcome, page: &mut TextPage) {
         if let Some(claim) = &outcome.claim {
             page.line([

@@ -4,11 +4,10 @@ use twining_engine::{
     DismissInput, DismissOutcome, Failure, PostInput, PostOutcome, QueryInput, QueryOutcome,
     ReadInput, ReadOutcome, RecentInput, RecentOutcome,
 };
-use twining_model::limits;
 
 use super::rows;
 use crate::project::CommandContext;
-use crate::render::text_page::{TextPage, bad, count, dim, good, plain, strong, warn, when};
+use crate::render::text_page::{TextPage, bad, dim, good, plain, strong, warn, when};
 use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for PostInput {
@@ -70,19 +69,7 @@ impl Verb for ReadInput {
         if !outcome.missing.is_empty() {
             page.line([dim(format!("no record has the id {}", outcome.missing.join(", ")))]);
         }
-        let left_out = outcome
-            .total_count
-            .saturating_sub((outcome.entries.len() + outcome.decisions.len()) as u64);
-        if left_out > 0 {
-            // More than a page, or more than an answer may hold: no limit brings the rest.
-            let is_full = outcome.truncated || outcome.entries.len() >= limits::PAGE;
-            let next = if is_full {
-                "narrow it with --type, --tag, --scope or --since"
-            } else {
-                "raise --limit"
-            };
-            page.line([dim(format!("{} not shown (older); {next}", count(left_out, "entry")))]);
-        }
+        rows::older(page, outcome.total_count, outcome.next_offset);
     }
 }
 
@@ -127,7 +114,7 @@ impl Verb for RecentInput {
 
     fn show(outcome: &RecentOutcome, page: &mut TextPage) {
         rows::entries(&outcome.entries, page);
-        rows::truncated_note(page, outcome.truncated, "ask for fewer entries");
+        rows::older(page, outcome.total, outcome.next_offset);
     }
 }
 

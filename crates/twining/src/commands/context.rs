@@ -1,9 +1,13 @@
 //! Context: what a task needs to know.
 
 use twining_engine::{
-    AssembleInput, AssembledContext, ChangedDecision, ContextEntry, EndedDecision, Failure,
-    ScopeSummary, SummarizeInput, WhatChangedInput, WhatChangedOutcome,
+    AssembleInput, AssembledContext, BaseRecords, ChangedDecision, ContextEntry, EndedDecision,
+    Failure, OmissionReason, OmittedRecord, ScopeSummary, SummarizeInput, WhatChangedInput,
+    WhatChangedOutcome,
 };
+
+use twining_model::{InvalidInput, text};
+use twining_store::git::GitRange;
 
 use super::rows;
 use crate::project::CommandContext;
@@ -65,6 +69,16 @@ impl Verb for AssembleInput {
                 vec![strong(&entity.name), dim(&entity.kind), dim(entity.relations.join(", "))]
             }),
         );
+        let overridden = context.overridden.iter().map(|lost| {
+            vec![
+                dim(&lost.id),
+                strong(&lost.summary),
+                dim("by"),
+                plain(&lost.by),
+                plain(&lost.reason),
+            ]
+        });
+        rows::section(page, "Your decisions that were overridden", overridden);
         let held = context.claims.iter().map(|claim| {
             let held =
                 claim.feature.iter().chain(&claim.paths).cloned().collect::<Vec<_>>().join(" ");
@@ -86,13 +100,33 @@ impl Verb for AssembleInput {
                 "{} left out to fit the token budget",
                 count(context.omitted_count, "record")
             ));
-            page.table(
-                2,
-                context.omitted.iter().map(|left| vec![dim(&left.id), dim(&left.summary)]),
-            );
+            page.table(2, context.omitted.iter().map(omitted_row));
         }
+        let costs = context.sections.iter().map(|section| {
+            let name = section.section.replace('_', " ");
+            let (records, tokens) = (count(section.records, "record"), section.tokens);
+            vec![plain(name), dim(records), dim(count(tokens, "token"))]
+        });
+        rows::section(page, "Tokens", costs);
         rows::embedding(page, context.mode, context.not_yet_embedded);
     }
+}
+
+/// A record that is left out, and why where that was asked for.
+fn omitted_row(left: &OmittedRecord) -> Vec<StyledText> {
+    let mut row = vec![dim(&left.id), dim(&left.summary)];
+    if let Some(explained) = &left.explained {
+        let because = match explained.because {
+            OmissionReason::LessRelevant => "less relevant",
+            OmissionReason::OverBudget => "over budget",
+            OmissionReason::Superseded => "superseded",
+            OmissionReason::Overridden => "overridden",
+            OmissionReason::Repeats => "says the same as another",
+        };
+        row.push(dim(if explained.listed { "by a line" } else { "not told" }));
+        row.push(plain(format!("{because}, {:.2}", explained.score)));
+    }
+    row
 }
 
 fn show_entries(
@@ -141,38 +175,50 @@ impl Verb for SummarizeInput {
 
 impl Verb for WhatChangedInput {
     const NAME: &'static str = "what_changed";
-    const ABOUT: &'static str =
-        "Decisions made, ended or reconsidered, entries posted since a time. Call on return.";
+    const ABOUT: &'static str = "Decisions made, ended or reconsidered, entries posted since a time or a branch's base. Call on return.";
     const EXAMPLE: &'static str = "twining what-changed 2026-11-14 src/auth/";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["since", "scope"];
-    const DESCRIBED: &'static [&'static str] = &["since", "scope", "limit"];
+    const DESCRIBED: &'static [&'static str] = &["since", "base", "scope", "limit"];
 
     type Output = WhatChangedOutcome;
 
     fn run(&self, ctx: &CommandContext<'_>) -> Result<WhatChangedOutcome, Failure> {
-        ctx.engine.what_changed(self)
+        let Some(base) = &self.base else { return ctx.engine.what_changed(self) };
+        if !self.since.is_empty() {
+            return Err(InvalidInput::new("base", "cannot be combined with `since`").into());
+        }
+        let base = text::name("base", base)?;
+        let range = GitRange::open(ctx.checkout, &base, "HEAD").map_err(|error| {
+            InvalidInput::new("base", "cannot be compared with")
+                .because(format!("{error}; {}", error.hint()))
+        })?;
+        ctx.engine.changed_from_base(self, &BaseRecords::read(&range))
     }
 
     fn show(outcome: &WhatChangedOutcome, page: &mut TextPage) {
         let changed = |decisions: &[ChangedDecision]| -> Vec<_> {
             decisions
                 .iter()
-                .map(|decision| vec![dim(&decision.id), strong(&decision.summary)])
+                .map(|row| vec![dim(&row.id), when(&row.at), dim(&row.by), strong(&row.summary)])
                 .collect()
         };
         let ended = |decisions: &[EndedDecision]| -> Vec<_> {
             decisions
                 .iter()
-                .map(|decision| {
-                    vec![dim(&decision.id), strong(&decision.summary), plain(&decision.reason)]
+                .map(|row| {
+                    let summary = strong(&row.summary);
+                    vec![dim(&row.id), when(&row.at), dim(&row.by), summary, plain(&row.reason)]
                 })
                 .collect()
         };
         let entries: Vec<_> = outcome
             .new_entries
             .iter()
-            .map(|entry| vec![dim(&entry.id), kind(&entry.entry_type), plain(&entry.summary)])
+            .map(|entry| {
+                let (at, by) = (when(&entry.at), dim(&entry.by));
+                vec![dim(&entry.id), at, by, kind(&entry.entry_type), plain(&entry.summary)]
+            })
             .collect();
         let sections = [
             ("Decided", changed(&outcome.new_decisions)),
@@ -189,7 +235,9 @@ impl Verb for WhatChangedInput {
             rows::section(page, heading, rows.into_iter());
         }
         if outcome.omitted_count > 0 {
-            page.line([dim(format!("{} not shown", count(outcome.omitted_count, "change")))]);
+            let more = count(outcome.omitted_count, "change");
+            let next = outcome.next_offset.map(|next| format!("; --offset {next} shows the next"));
+            page.line([dim(format!("{more} not shown{}", next.unwrap_or_default()))]);
         }
     }
 }

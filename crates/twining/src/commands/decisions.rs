@@ -5,14 +5,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use twining_engine::{
-    Changes, CommitsInput, CommitsOutcome, DecideInput, DecideOutcome, Failure, ImpactInput,
-    ImpactOutcome, LinkCommitInput, LinkCommitOutcome, OverrideInput, OverrideOutcome,
-    PromoteInput, PromoteOutcome, ReconsiderInput, ReconsiderOutcome, RenameHistory,
-    SearchDecisionsInput, SearchDecisionsOutcome, TraceInput, TraceOutcome, WhyDecision, WhyInput,
-    WhyOutcome,
+    Changes, CommitsInput, CommitsOutcome, DecideInput, DecideOutcome, DecisionsInput,
+    DecisionsOutcome, Failure, ImpactInput, ImpactOutcome, LinkCommitInput, LinkCommitOutcome,
+    OverrideInput, OverrideOutcome, PromoteInput, PromoteOutcome, ReconsiderInput,
+    ReconsiderOutcome, RenameHistory, SearchDecisionsInput, SearchDecisionsOutcome, TraceInput,
+    TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
 };
 use twining_model::text::excerpt;
-use twining_model::{Authority, InvalidInput};
+use twining_model::{Authority, InvalidInput, Trust};
 
 use super::{decision_form, rows};
 use crate::project::CommandContext;
@@ -98,7 +98,7 @@ impl Verb for DecideInput {
         if let Some(rival) = decided.conflicts.first() {
             let (old, new) = (&rival.id, &decided.id);
             page.line([dim(format!(
-                "To keep this one: twining override {old} --why \"…\"; to keep both: twining promote {new}"
+                "To keep this one: twining promote {new} --instead-of {old} --why \"…\"; to keep both: twining promote {new}"
             ))]);
         }
         if decided.omitted_conflicts > 0 {
@@ -328,6 +328,14 @@ impl Verb for ReconsiderInput {
 /// Characters of each text that a person is asked about.
 const SHOWN: usize = 400;
 
+/// Who wants to override what: the person who is asked, or their agent.
+fn asks_to_override(ctx: &CommandContext<'_>, what: &str) -> String {
+    match ctx.caller.origin.trust {
+        Trust::Human => format!("You are about to override {what} of this project."),
+        _ => format!("An agent wants to override {what} of this project."),
+    }
+}
+
 impl Verb for OverrideInput {
     const NAME: &'static str = "override";
     const ABOUT: &'static str = "Record that a person rejects a decision. Only if the user asks; it stays flagged until they confirm it.";
@@ -341,23 +349,17 @@ impl Verb for OverrideInput {
     type Output = OverrideOutcome;
 
     fn run(&self, ctx: &CommandContext<'_>) -> Result<OverrideOutcome, Failure> {
-        if ctx.authority == Authority::Claimed
-            && ctx.engine.policy(&ctx.user_policy()).wants_confirmed_overrides()
-        {
-            return Err(InvalidInput::new("override", "must be confirmed by a person")
-                .because("the policy sets `overrides: confirmed`; the user must run it at a terminal or confirm it in an MCP client that supports elicitation")
-                .into());
-        }
+        must_be_confirmed("override", ctx)?;
         ctx.engine.override_decision(&ctx.caller, ctx.authority, self)
     }
 
     fn question(&self, ctx: &CommandContext<'_>) -> Option<String> {
         let decision = ctx.engine.override_in_question(self).ok()??;
         let mut lines = vec![
-            "An agent wants to override a decision of this project.".to_owned(),
+            asks_to_override(ctx, "a decision"),
             format!("Decision: {}", excerpt(&decision.summary, SHOWN)),
             format!("Why it was made: {}", excerpt(&decision.rationale, SHOWN)),
-            format!("Why the agent wants to override it: {}", excerpt(&self.reason, SHOWN)),
+            format!("Why it is to be overridden: {}", excerpt(&self.reason, SHOWN)),
         ];
         lines.extend(
             self.new_decision
@@ -367,6 +369,10 @@ impl Verb for OverrideInput {
         Some(lines.join("\n"))
     }
 
+    fn confirm_name(&self) -> Option<String> {
+        Some(self.decision_id.clone())
+    }
+
     fn show(outcome: &OverrideOutcome, page: &mut TextPage) {
         let done = match (outcome.overridden, outcome.authority) {
             (false, _) => dim("already overridden:"),
@@ -374,6 +380,10 @@ impl Verb for OverrideInput {
             (true, Authority::Confirmed) => good("overridden and confirmed:"),
         };
         page.line([done, plain(&outcome.old_summary)]);
+        page.table(
+            0,
+            outcome.also_overridden.iter().map(|id| vec![good("overridden too"), plain(id)]),
+        );
         if let Some(id) = &outcome.replacement {
             page.line([dim("replaced by"), plain(id)]);
         }
@@ -383,19 +393,52 @@ impl Verb for OverrideInput {
     }
 }
 
+/// Refuses an override that only an agent claims, where the policy wants a person's word.
+fn must_be_confirmed(field: &'static str, ctx: &CommandContext<'_>) -> Result<(), InvalidInput> {
+    if ctx.authority == Authority::Claimed
+        && ctx.engine.policy(&ctx.user_policy()).wants_confirmed_overrides()
+    {
+        return Err(InvalidInput::new(field, "must be confirmed by a person")
+            .because("the policy sets `overrides: confirmed`; the user must run it at a terminal or confirm it in an MCP client that supports elicitation"));
+    }
+    Ok(())
+}
+
 impl Verb for PromoteInput {
     const NAME: &'static str = "promote";
     const ABOUT: &'static str =
         "Make provisional decisions active, once the user has settled a conflict.";
-    const EXAMPLE: &'static str = "twining promote 01M7EB3QWY4C5CPJF6982ZJQ18";
+    const HELP: &'static str = "Make provisional decisions active, once a conflict is settled. With --instead-of, the rivals are overridden in the same step; with --why alone, both sides are kept on purpose.";
+    const EXAMPLE: &'static str = "twining promote 01M7EB3QWY4C5CPJF6982ZJQ18 --instead-of 01M7EB3QY8BCK1T7V2TH9HG8T6 --why \"We must be able to log people out\"";
     const EFFECT: Effect = Effect::Changes;
+    const ASKS: bool = true;
     const WORDS: &'static [&'static str] = &["decision_ids"];
-    const DESCRIBED: &'static [&'static str] = &["promoted_by", "agent_id"];
+    const DESCRIBED: &'static [&'static str] = &["instead_of", "promoted_by", "agent_id"];
 
     type Output = PromoteOutcome;
 
     fn run(&self, ctx: &CommandContext<'_>) -> Result<PromoteOutcome, Failure> {
-        ctx.engine.promote(&ctx.caller, self)
+        if !self.instead_of.is_empty() {
+            must_be_confirmed("instead_of", ctx)?;
+        }
+        ctx.engine.promote(&ctx.caller, ctx.authority, self)
+    }
+
+    fn question(&self, ctx: &CommandContext<'_>) -> Option<String> {
+        let rivals = ctx.engine.promotion_in_question(self).ok()?;
+        let reason = self.reason.as_deref().filter(|_| !rivals.is_empty())?;
+        let mut lines = vec![asks_to_override(ctx, "decisions")];
+        for decision in &rivals {
+            lines.push(format!("Decision: {}", excerpt(&decision.summary, SHOWN)));
+            lines.push(format!("Why it was made: {}", excerpt(&decision.rationale, SHOWN)));
+        }
+        lines.push(format!("In force instead: {}", self.decision_ids.join(", ")));
+        lines.push(format!("Why: {}", excerpt(reason, SHOWN)));
+        Some(lines.join("\n"))
+    }
+
+    fn confirm_name(&self) -> Option<String> {
+        self.instead_of.first().cloned()
     }
 
     fn show(outcome: &PromoteOutcome, page: &mut TextPage) {
@@ -405,7 +448,11 @@ impl Verb for PromoteInput {
             .refused
             .iter()
             .map(|refused| vec![bad("refused"), plain(&refused.id), plain(&refused.reason)]);
-        page.table(0, promoted.chain(before).chain(refused));
+        let rivals = outcome.overridden.iter().map(|id| vec![good("overridden"), plain(id)]);
+        page.table(0, promoted.chain(before).chain(rivals).chain(refused));
+        if outcome.authority == Some(Authority::Claimed) && !outcome.overridden.is_empty() {
+            page.line([warn("unconfirmed: a person must repeat it at a terminal to confirm it")]);
+        }
         for contested in &outcome.contested {
             let rivals =
                 contested.rivals.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
@@ -415,6 +462,44 @@ impl Verb for PromoteInput {
                 dim("disagrees with"),
                 plain(rivals),
             ]);
+        }
+    }
+}
+
+impl Verb for DecisionsInput {
+    const NAME: &'static str = "decisions";
+    const ABOUT: &'static str = "List decisions, newest first, by status, domain, scope or author.";
+    const EXAMPLE: &'static str = "twining decisions --status active --scope src/auth/";
+    const EFFECT: Effect = Effect::Reads;
+    const DESCRIBED: &'static [&'static str] = &["contested", "query"];
+
+    type Output = DecisionsOutcome;
+
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<DecisionsOutcome, Failure> {
+        ctx.engine.decisions(self)
+    }
+
+    fn show(outcome: &DecisionsOutcome, page: &mut TextPage) {
+        if outcome.decisions.is_empty() {
+            page.line([dim("no decisions")]);
+        }
+        let rows = outcome.decisions.iter().map(|decision| {
+            let contested = if decision.contested_by.is_empty() { "" } else { "contested" };
+            vec![
+                dim(&decision.id),
+                when(&decision.at),
+                standing(decision.status),
+                place(&decision.scope),
+                dim(&decision.domain),
+                dim(&decision.by),
+                strong(&decision.summary),
+                warn(contested),
+            ]
+        });
+        page.table(0, rows);
+        if let Some(next) = outcome.next_offset {
+            let all = count(outcome.total, "decision");
+            page.line([dim(format!("{all} in all; give --offset {next} for more"))]);
         }
     }
 }
@@ -585,6 +670,7 @@ mod tests {
                     old_summary: "Use JWT".to_owned(),
                     authority,
                     replacement: None,
+                    also_overridden: vec![],
                     redacted: vec![],
                 },
                 &mut page,

@@ -1,14 +1,17 @@
 //! The graph: what the code is made of.
 
+use std::collections::HashMap;
+
 use twining_engine::{
-    AddEntityInput, AddRelationInput, AddedOutcome, Failure, GraphQueryInput, GraphQueryOutcome,
-    NeighborsInput, NeighborsOutcome, PathInput, PathOutcome, PruneInput, PruneOutcome,
+    AddEntityInput, AddRelationInput, AddedOutcome, Failure, GraphInput, GraphLevel, GraphOutcome,
+    GraphQueryInput, GraphQueryOutcome, NeighborsInput, NeighborsOutcome, PathInput, PathOutcome,
+    PruneInput, PruneOutcome,
 };
 
 use super::rows;
 use crate::project::CommandContext;
-use crate::render::text_page::{TextPage, count, dim, good, plain, warn};
-use crate::verbs::verb::{Effect, Verb};
+use crate::render::text_page::{TextPage, count, dim, good, kind, plain, strong, warn};
+use crate::verbs::verb::{Audience, Effect, Verb};
 
 impl Verb for AddEntityInput {
     const NAME: &'static str = "add_entity";
@@ -138,6 +141,70 @@ impl Verb for GraphQueryInput {
         }
         page.table(0, outcome.entities.iter().map(rows::entity_row));
         rows::truncated_note(page, outcome.truncated, "raise --limit or give more of the name");
+    }
+}
+
+/// Relations of a node that are named in its row.
+const RELATIONS_SHOWN: usize = 4;
+
+impl Verb for GraphInput {
+    const NAME: &'static str = "graph";
+    const ABOUT: &'static str =
+        "The graph around something, or all of it: observed entities, decisions, reviewed nodes.";
+    const HELP: &'static str = "The graph around something, or all of it: observed entities, \
+        decisions and the reviewed nodes of knowledge.dot, with their relations. `--json` adds \
+        the positions that `twining ui` draws them at.";
+    const EXAMPLE: &'static str = "twining graph src/auth/ --depth 1";
+    const EFFECT: Effect = Effect::Reads;
+    // Models ask twining_neighbors and twining_path, which answer in fewer words.
+    const AUDIENCE: Audience = Audience::People;
+    const WORDS: &'static [&'static str] = &["around"];
+
+    type Output = GraphOutcome;
+
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<GraphOutcome, Failure> {
+        ctx.engine.graph(self)
+    }
+
+    fn show(graph: &GraphOutcome, page: &mut TextPage) {
+        if graph.nodes.is_empty() {
+            page.line([dim("the graph is empty; `twining add-entity NAME TYPE` adds to it")]);
+            return;
+        }
+        let what = if graph.level == GraphLevel::Folders { "folder" } else { "node" };
+        page.line([
+            strong(count(graph.nodes.len() as u64, what)),
+            dim(format!("of {},", graph.total_nodes)),
+            strong(count(graph.edges.len() as u64, "edge")),
+            dim(format!("of {}", graph.total_edges)),
+        ]);
+        let names: HashMap<&str, &str> =
+            graph.nodes.iter().map(|node| (node.id.as_str(), node.name.as_str())).collect();
+        let mut leaving: HashMap<&str, Vec<String>> = HashMap::new();
+        for edge in &graph.edges {
+            let name = names.get(edge.to.as_str()).copied().unwrap_or(&edge.to);
+            leaving.entry(&edge.from).or_default().push(format!("{} {name}", edge.kind));
+        }
+        page.table(
+            2,
+            graph.nodes.iter().map(|node| {
+                let mut leaving = leaving.remove(node.id.as_str()).unwrap_or_default();
+                let more = leaving.len().saturating_sub(RELATIONS_SHOWN);
+                leaving.truncate(RELATIONS_SHOWN);
+                if more > 0 {
+                    leaving.push(format!("{more} more"));
+                }
+                vec![
+                    kind(&node.kind),
+                    strong(&node.name),
+                    dim(node.degree.to_string()),
+                    plain(leaving.join(", ")),
+                ]
+            }),
+        );
+        if let Some(note) = &graph.note {
+            page.line([dim(note)]);
+        }
     }
 }
 

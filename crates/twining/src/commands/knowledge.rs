@@ -7,10 +7,10 @@ use twining_engine::{
     RetrieveOutcome, ReviewContext, ReviewContextInput,
 };
 
-use crate::commands::with_command_names;
 use crate::project::CommandContext;
 use crate::render::command_error::ExitStatus;
 use crate::render::text_page::{StyledText, TextPage, bad, count, dim, good, plain, strong, warn};
+use crate::verbs::tool_names::with_command_names;
 use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for KnowledgeRetrieveInput {

@@ -1,12 +1,13 @@
 //! Learning: what rules stopped, and the rules made from it.
 
 use twining_engine::{
-    CreateGuardInput, CreateGuardOutcome, Failure, GuardsInput, GuardsOutcome, PatternsInput,
-    PatternsOutcome, QueryTracesInput, QueryTracesOutcome, SearchMode, StoreTraceInput,
-    StoreTraceOutcome,
+    CreateGuardInput, CreateGuardOutcome, Failure, GuardSummary, GuardsInput, GuardsOutcome,
+    PatternsInput, PatternsOutcome, QueryTracesInput, QueryTracesOutcome, SearchMode,
+    StoreTraceInput, StoreTraceOutcome,
 };
 
 use super::rows;
+use crate::allowances::{Allowance, PersonAllowances};
 use crate::project::CommandContext;
 use crate::render::text_page::{
     StyledText, TextPage, bad, count, dim, good, plain, strong, warn, when,
@@ -161,26 +162,49 @@ impl Verb for CreateGuardInput {
 
 impl Verb for GuardsInput {
     const NAME: &'static str = "guards";
-    const ABOUT: &'static str = "List guards: what each does, and whether it is proposed or dead.";
+    const ABOUT: &'static str = "List guards: what each does, whether it is proposed, dead or lifted, and how often it fired.";
+    const HELP: &'static str = "List guards: what each does, whether it is proposed, dead or lifted, and how often it fired. A person says whether a guard was right with twining_store_trace: type approval (right) or correction (wrong), the guard, and in `about` the id of the guard's trace.";
     const EXAMPLE: &'static str = "twining guards";
     const EFFECT: Effect = Effect::Reads;
 
     type Output = GuardsOutcome;
 
     fn run(&self, ctx: &CommandContext<'_>) -> Result<GuardsOutcome, Failure> {
-        Ok(ctx.engine.list_guards(&ctx.user_policy()))
+        let (allowed, now) =
+            (PersonAllowances::read(ctx.engine.store()), ctx.engine.store().ids().now());
+        let mut outcome = ctx.engine.guard_report(&ctx.user_policy())?;
+        for guard in &mut outcome.guards {
+            guard.bypass = allowed.bypass(&guard.id, now).map(Allowance::as_bypass);
+        }
+        Ok(outcome)
     }
 
     fn show(outcome: &GuardsOutcome, page: &mut TextPage) {
         let rows = outcome.guards.iter().map(|guard| {
-            let standing = match (&guard.dead, guard.proposed) {
-                (Some(why), _) => bad(format!("dead: {why}")),
-                (None, true) => warn("proposed"),
-                (None, false) => plain(&guard.say),
+            let standing = match (&guard.dead, &guard.bypass, guard.proposed) {
+                (Some(why), ..) => bad(format!("dead: {why}")),
+                (None, Some(bypass), _) => warn(bypass.summary()),
+                (None, None, true) => warn("proposed"),
+                (None, None, false) => plain(&guard.say),
             };
-            vec![strong(&guard.id), plain(guard.action.as_str()), dim(&guard.source), standing]
+            let fired = if guard.fired == 0 { String::new() } else { fired(guard) };
+            let action = plain(guard.action.as_str());
+            vec![strong(&guard.id), action, dim(&guard.source), plain(fired), standing]
         });
         page.table(0, rows);
         rows::mistakes(&outcome.mistakes, page);
     }
+}
+
+/// How often a guard fired, and what people found.
+fn fired(guard: &GuardSummary) -> String {
+    let judged = [(guard.right, "right"), (guard.wrong, "wrong")];
+    let judged: Vec<String> = judged
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, word)| format!("{number} {word}"))
+        .collect();
+    let judged =
+        if judged.is_empty() { String::new() } else { format!(" ({})", judged.join(", ")) };
+    format!("fired {}×{judged}", guard.fired)
 }

@@ -8,16 +8,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use twining_engine::{
     ArchiveInput, ArchiveOutcome, CheckStatus, ExportInput, ExportOutcome, ExportSize, Failure,
-    KnowledgeMetrics, StatusInput, StatusReport, VerifyInput, VerifyOutcome,
+    KnowledgeMetrics, StatusInput, StatusReport, StatusWarning, VerifyInput, VerifyOutcome,
 };
 use twining_model::InvalidInput;
 
 use super::agents::claim_row;
 use super::rows;
-use crate::commands::with_command_names;
+use crate::allowances::PersonAllowances;
 use crate::project::CommandContext;
 use crate::render::command_error::ExitStatus;
 use crate::render::text_page::{TextPage, bad, count, dim, good, place, plain, strong, warn, when};
+use crate::verbs::tool_names::with_command_names;
 use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for ArchiveInput {
@@ -70,6 +71,13 @@ impl Verb for StatusInput {
             Some(scope) => ctx.engine.status_in(scope)?,
             None => ctx.engine.status()?,
         };
+        let allowed = PersonAllowances::read(ctx.engine.store());
+        let now = ctx.engine.store().ids().now();
+        report.warnings.extend(allowed.lifted(now).map(|bypass| StatusWarning {
+            code: "guard_lifted".to_owned(),
+            message: format!("the guard `{}` is {}", bypass.subject, bypass.as_bypass().summary()),
+            hint: format!("a person ends it: `twining guard bypass --end {}`", bypass.subject),
+        }));
         if self.metrics {
             report.metrics = Some(ctx.engine.knowledge_metrics()?);
         }

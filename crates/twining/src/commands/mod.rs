@@ -2,18 +2,22 @@
 
 use twining_engine::{
     AcknowledgeInput, AddEntityInput, AddRelationInput, AgentsInput, ArchiveInput, AssembleInput,
-    CheckGatesInput, ClaimInput, CommitsInput, CreateGuardInput, DecideInput, DelegateInput,
-    DiscoverInput, DismissInput, ExportInput, FeaturesInput, GatesInput, GraphQueryInput,
-    GuardsInput, HandoffInput, ImpactInput, KnowledgeCheckInput, KnowledgePackInput,
-    KnowledgeRetrieveInput, KnowledgeUpdateInput, LinkCommitInput, NeighborsInput, NextInput,
-    OverrideInput, PathInput, PatternsInput, PostInput, PromoteInput, PromptInput, PruneInput,
-    QueryInput, QueryTracesInput, ReadInput, RecentInput, ReconsiderInput, RecordTurnInput,
-    RegisterInput, ReportInput, ReviewContextInput, RoleInput, SearchDecisionsInput, StatusInput,
-    StoreTraceInput, SuggestModeInput, SummarizeInput, TraceInput, TurnsInput, VerifyInput,
-    WhatChangedInput, WhyInput,
+    CheckGatesInput, ClaimInput, CommitsInput, CreateGuardInput, DecideInput, DecisionsInput,
+    DelegateInput, DiscoverInput, DismissInput, ExportInput, FeaturesInput, GatesInput, GraphInput,
+    GraphQueryInput, GuardsInput, HandoffInput, ImpactInput, KnowledgeCheckInput,
+    KnowledgePackInput, KnowledgeRetrieveInput, KnowledgeUpdateInput, LinkCommitInput,
+    NeighborsInput, NextInput, OverrideInput, PathInput, PatternsInput, PostInput, PromoteInput,
+    PromptInput, PruneInput, QueryInput, QueryTracesInput, ReadInput, RecentInput, ReconsiderInput,
+    RecordTurnInput, RegisterInput, ReportInput, ReviewContextInput, RoleInput,
+    SearchDecisionsInput, StatusInput, StoreTraceInput, SuggestModeInput, SummarizeInput,
+    TraceInput, TurnsInput, VerifyInput, WaitingInput, WhatChangedInput, WhyInput,
 };
 
-pub(crate) use crate::commands::rows::with_command_names;
+pub(crate) use crate::commands::waiting::show_item;
+use crate::doctor::DoctorInput;
+use crate::guard_command::verbs::{
+    GuardBypassEndInput, GuardBypassInput, GuardDiscardInput, GuardPromoteInput,
+};
 use crate::verbs::verb::VerbEntry;
 use crate::verbs::verb::VerbGroup::{
     Agents, Blackboard, Context, Decisions, Governance, Graph, Knowledge, Learning, Lifecycle,
@@ -31,13 +35,15 @@ mod knowledge;
 mod learning;
 mod lifecycle;
 mod rows;
+mod waiting;
 mod workflow;
 
 /// Every verb, group by group, in the order people read them.
-pub(crate) static VERBS: [VerbEntry; 55] = [
+pub(crate) static VERBS: [VerbEntry; 63] = [
     VerbEntry::of::<AssembleInput>(Context),
     VerbEntry::of::<SummarizeInput>(Context),
     VerbEntry::of::<WhatChangedInput>(Context),
+    VerbEntry::of::<WaitingInput>(Context),
     VerbEntry::of::<PostInput>(Blackboard),
     VerbEntry::of::<ReadInput>(Blackboard),
     VerbEntry::of::<QueryInput>(Blackboard),
@@ -49,6 +55,7 @@ pub(crate) static VERBS: [VerbEntry; 55] = [
     VerbEntry::of::<ReconsiderInput>(Decisions),
     VerbEntry::of::<OverrideInput>(Decisions),
     VerbEntry::of::<PromoteInput>(Decisions),
+    VerbEntry::of::<DecisionsInput>(Decisions),
     VerbEntry::of::<SearchDecisionsInput>(Decisions),
     VerbEntry::of::<LinkCommitInput>(Decisions),
     VerbEntry::of::<CommitsInput>(Decisions),
@@ -58,6 +65,7 @@ pub(crate) static VERBS: [VerbEntry; 55] = [
     VerbEntry::of::<NeighborsInput>(Graph),
     VerbEntry::of::<PathInput>(Graph),
     VerbEntry::of::<GraphQueryInput>(Graph),
+    VerbEntry::of::<GraphInput>(Graph),
     VerbEntry::of::<PruneInput>(Graph),
     VerbEntry::of::<KnowledgeRetrieveInput>(Knowledge),
     VerbEntry::of::<KnowledgePackInput>(Knowledge),
@@ -79,6 +87,10 @@ pub(crate) static VERBS: [VerbEntry; 55] = [
     VerbEntry::of::<PatternsInput>(Learning),
     VerbEntry::of::<CreateGuardInput>(Learning),
     VerbEntry::of::<GuardsInput>(Learning),
+    VerbEntry::of::<GuardPromoteInput>(Learning),
+    VerbEntry::of::<GuardBypassInput>(Learning),
+    VerbEntry::of::<GuardBypassEndInput>(Learning),
+    VerbEntry::of::<GuardDiscardInput>(Learning),
     VerbEntry::of::<RegisterInput>(Agents),
     VerbEntry::of::<AgentsInput>(Agents),
     VerbEntry::of::<DiscoverInput>(Agents),
@@ -90,6 +102,7 @@ pub(crate) static VERBS: [VerbEntry; 55] = [
     VerbEntry::of::<StatusInput>(Lifecycle),
     VerbEntry::of::<VerifyInput>(Lifecycle),
     VerbEntry::of::<ExportInput>(Lifecycle),
+    VerbEntry::of::<DoctorInput>(Lifecycle),
 ];
 
 #[cfg(test)]

@@ -3,11 +3,9 @@
 use twining_engine::{Mistake, RelationDirection, SearchMode};
 use twining_model::{Decision, Entity, Entry, Trust};
 
-use super::VERBS;
 use crate::render::text_page::{
     StyledText, TextPage, count, dim, kind, place, plain, standing, strong, warn, when,
 };
-use crate::verbs::verb::VerbEntry;
 
 /// A list of entries, one a line.
 pub(super) fn entries(entries: &[Entry], page: &mut TextPage) {
@@ -110,32 +108,17 @@ pub(super) fn mistakes(mistakes: &[Mistake], page: &mut TextPage) {
     mistakes.iter().for_each(|mistake| page.line([warn("mistake:"), plain(mistake.to_string())]));
 }
 
+/// Says how many older ones there are, and how to see them.
+pub(super) fn older(page: &mut TextPage, total: u64, next_offset: Option<usize>) {
+    if let Some(next) = next_offset {
+        let left = count(total.saturating_sub(next as u64), "entry");
+        page.line([dim(format!("{left} not shown (older); --offset {next} shows the next page"))]);
+    }
+}
+
 /// Says that an answer was cut, and how to get the rest.
 pub(super) fn truncated_note(page: &mut TextPage, truncated: bool, how_to_get_more: &str) {
     if truncated {
         page.line([dim(format!("there is more; {how_to_get_more}"))]);
-    }
-}
-
-/// Text meant for agents, with each tool called by its name at a prompt.
-pub(crate) fn with_command_names(words: &str) -> String {
-    let mut verbs: Vec<&VerbEntry> = VERBS.iter().collect();
-    // The longest first: no name may be taken for the beginning of another.
-    verbs.sort_by_key(|verb| std::cmp::Reverse(verb.name.len()));
-    verbs.iter().fold(words.to_owned(), |words, verb| {
-        words.replace(&verb.tool_name(), &format!("twining {}", verb.command_name()))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_tool_is_taken_for_the_beginning_of_another() {
-        assert_eq!(
-            with_command_names("twining_search_decisions or twining_why"),
-            "twining search-decisions or twining why"
-        );
     }
 }

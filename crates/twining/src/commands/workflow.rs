@@ -4,8 +4,8 @@ use std::path::Path;
 
 use twining_engine::workflow::FeatureStatus;
 use twining_engine::{
-    Failure, Feature, FeaturesInput, FeaturesOutcome, NextInput, NextOutcome, ReportContext,
-    ReportInput, ReportOutcome,
+    Failure, Feature, FeaturesInput, FeaturesOutcome, ListedFeature, NextInput, NextOutcome,
+    ReportContext, ReportInput, ReportOutcome, WatchedState,
 };
 use twining_guard::checks::tests_changed::{compare_files, is_test_file};
 use twining_model::limits;
@@ -13,7 +13,9 @@ use twining_store::disk;
 use twining_store::git::{BranchChanges, Git};
 
 use crate::project::CommandContext;
-use crate::render::text_page::{StyledText, TextPage, bad, dim, good, place, plain, strong, warn};
+use crate::render::text_page::{
+    StyledText, TextPage, bad, dim, good, place, plain, strong, warn, when,
+};
 use crate::verbs::verb::{Effect, Verb};
 
 impl Verb for FeaturesInput {
@@ -30,19 +32,53 @@ impl Verb for FeaturesInput {
         ctx.engine.features(&ctx.caller, ctx.checkout, self)
     }
 
+    fn effect(&self) -> Effect {
+        if matches!(self.action.as_deref(), None | Some("list")) {
+            Effect::Reads
+        } else {
+            Self::EFFECT
+        }
+    }
+
     fn show(outcome: &FeaturesOutcome, page: &mut TextPage) {
         if outcome.features.is_empty() {
             page.line([dim("no features")]);
         }
-        page.table(0, outcome.features.iter().map(row));
+        page.table(0, outcome.features.iter().map(|listed| row(&listed.feature)));
+        // Of one that was asked for.
+        let is_whole =
+            |listed: &&ListedFeature| !listed.runs.is_empty() || !listed.file_states.is_empty();
+        outcome.features.iter().filter(is_whole).for_each(|listed| show_evidence(listed, page));
         super::rows::truncated_note(
             page,
             outcome.truncated,
-            "raise --limit, or filter with --status",
+            "raise --limit, give --offset, or filter with --status",
         );
         page.line([dim(format!("{} in all", outcome.total)), place(&outcome.path)]);
         outcome.problems.iter().for_each(|problem| page.line([warn("problem:"), plain(problem)]));
     }
+}
+
+/// What shows that one feature works, or why nothing does.
+fn show_evidence(listed: &ListedFeature, page: &mut TextPage) {
+    if let Some(evidence) = &listed.evidence {
+        page.line([dim("  evidence:"), plain(evidence.state.as_str()), plain(&evidence.because)]);
+    }
+    let runs = listed.runs.iter().map(|run| {
+        let sign = if run.is_evidence { good("counts") } else { bad("does not count") };
+        vec![sign, when(&run.at), dim(run.grade.as_str()), place(&run.command), plain(&run.because)]
+    });
+    super::rows::section(page, "Runs", runs);
+    let files = listed.file_states.iter().map(|file| {
+        let state = match file.state {
+            WatchedState::AsRunSaw => good("as the run saw it"),
+            WatchedState::Changed => warn("changed since the run"),
+            WatchedState::Missing => bad("missing"),
+            WatchedState::NoRun => dim("no run"),
+        };
+        vec![place(&file.path), state]
+    });
+    super::rows::section(page, "Files", files);
 }
 
 /// How far a feature is, in its colour; of a tested one, by which evidence.

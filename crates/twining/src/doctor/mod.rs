@@ -8,5 +8,7 @@ mod git;
 mod hosts;
 mod memory;
 mod program;
+mod verb;
 
 pub(crate) use program::{DoctorMode, examine};
+pub(crate) use verb::DoctorInput;

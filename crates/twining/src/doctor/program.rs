@@ -6,7 +6,6 @@ use std::process::Command;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::commands::with_command_names;
 use crate::locate_project::FOLDER;
 use crate::output::OutputFormat;
 use crate::process::run;
@@ -14,6 +13,7 @@ use crate::program_path::{NAME, is_same, on_path};
 use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::{TextPage, bad, dim, good, plain, strong, warn};
+use crate::verbs::tool_names::with_command_names;
 use crate::{init, output};
 
 /// Which program answers to our name.
@@ -143,23 +143,27 @@ pub(crate) enum DoctorMode {
 /// Checks everything and reports.
 pub(crate) fn examine(project: &Project, aim: DoctorMode, style: OutputFormat) -> ExitStatus {
     let fixed = if aim == DoctorMode::Fix { fix(project) } else { Vec::new() };
-    let checks = checks(project);
+    let checks: Vec<DoctorCheck> =
+        areas(project).into_iter().flat_map(|(_, checks)| checks).collect();
     let worst = checks.iter().map(|check| check.finding).max().unwrap_or(Health::Ok);
     let ending = if worst == Health::Fail { ExitStatus::FoundProblems } else { ExitStatus::Done };
     let to_json = || json!({ "finding": worst, "checks": checks, "fixed": fixed });
     output::answer(style, to_json, |page| show(&checks, &fixed, page), ending)
 }
 
-pub(super) fn checks(project: &Project) -> Vec<DoctorCheck> {
-    let (mut checks, there) = super::memory::checks(project);
+/// Everything that is looked at, by area.
+pub(super) fn areas(project: &Project) -> Vec<(&'static str, Vec<DoctorCheck>)> {
+    let (mut memory, there) = super::memory::checks(project);
     if !there {
-        return checks;
+        return vec![("memory", memory)];
     }
-    checks.push(secrets(project));
-    checks.extend(program_checks());
-    checks.extend(super::git::checks(project));
-    checks.extend(super::hosts::checks(project));
-    checks
+    memory.push(secrets(project));
+    vec![
+        ("memory", memory),
+        ("program", program_checks()),
+        ("git", super::git::checks(project)),
+        ("agents", super::hosts::checks(project)),
+    ]
 }
 
 /// Searches every record for secrets: those that came with a clone, or were written

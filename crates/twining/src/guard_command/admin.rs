@@ -1,24 +1,49 @@
-//! What only a person does to a guard: lift it for a while, promote it, allow the
-//! command it verifies by, and let what it found through in a commit.
+//! The commands of a person: those that are verbs, once the person is known; to allow the
+//! command a guard verifies by, and to let what the commit check found through.
 
 use std::path::PathBuf;
 
 use serde_json::json;
-use twining_guard::Verdict;
-use twining_guard::policy::builtin::PERSON_COMMANDS;
-use twining_model::{InvalidInput, Time, limits, text};
+use twining_model::{Authority, InvalidInput, Time, Trust, limits, text};
 
-use crate::allowances::{self, Allowance, PersonAllowances, TrustedCommand, is_before};
-use crate::hook;
+use crate::allowances::{self, Allowance, PersonAllowances, TrustedCommand};
+use crate::guard_command::verbs::{GuardBypassInput, GuardDiscardInput};
 use crate::output::{self, OutputFormat};
 use crate::person_check;
-use crate::project::Project;
+use crate::project::{Project, caller_at_cli};
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::{dim, good, plain, strong, warn};
 use crate::user_policy;
+use crate::verbs::verb::Verb;
 
 /// How long a finding may wait for its commit.
 const ALLOWANCE_MS: i64 = 24 * 60 * 60 * 1000;
+
+/// Has a person confirm what a verb asks, by typing the name of what it is about, and does it
+/// in their name.
+pub(crate) fn as_person<V: Verb>(
+    project: Option<PathBuf>,
+    input: &V,
+    style: OutputFormat,
+) -> Result<ExitStatus, CommandError> {
+    let project = open(project)?;
+    let (caller, authority) = caller_at_cli(None);
+    // What cannot be done is not asked about: running it says why.
+    let question = input.question(&project.context(caller.clone(), authority));
+    let (caller, authority) = match question.zip(input.confirm_name()) {
+        Some((question, name)) => (person_check::confirm(&question, &name)?, Authority::Confirmed),
+        None if person_check::is_person_here() => {
+            let user = project.history.user_name();
+            (person_check::signed(user, Trust::Human), Authority::Confirmed)
+        }
+        None => (caller, Authority::Claimed),
+    };
+    let done = input.run(&project.context(caller, authority))?;
+    let ending =
+        output::answer(style, || json!(done), |page| V::show(&done, page), V::ending(&done));
+    project.finish_writes();
+    Ok(ending)
+}
 
 /// Lifts a guard for a while.
 pub(crate) fn bypass(
@@ -32,50 +57,18 @@ pub(crate) fn bypass(
         CommandError::refused(&InvalidInput::new("--for", "is required, such as `--for 10m`"))
     })?;
     let (minutes, reason) = (minutes(lasts)?, reason_of(given)?);
-    if guard == PERSON_COMMANDS {
-        return Err(CommandError::unavailable(
-            "NEVER_LIFTED",
-            format!(
-                "`{guard}` protects the commands that lift guards, and cannot be lifted itself"
-            ),
-        ));
-    }
-    let project = open(project)?;
-    let store = project.engine.store();
-    if !hook::guards(&project).guards.iter().any(|known| known.id == guard) {
-        let named = text::excerpt(guard, 40);
-        return Err(CommandError::unavailable("NOT_FOUND", format!("there is no guard `{named}`"))
-            .with_hint("`twining guard list` shows them"));
-    }
-    let until = Time::from_ms(store.ids().now().as_ms() + minutes * 60_000).to_string();
-    let minute = until.get(11..16).unwrap_or(&until);
-    let asked = format!("This lifts `{guard}` until {minute} UTC.");
-    let what = format!("the guard `{guard}` is lifted until {until}");
-    let given = Allowance { subject: guard.to_owned(), until, reason, ..Allowance::default() };
-    grant(&project, |allowed| &mut allowed.bypasses, guard, [&asked, &what], given, style)
+    as_person(project, &GuardBypassInput { guard: guard.to_owned(), minutes, reason }, style)
 }
 
-/// Lets a proposed guard block.
-pub(crate) fn promote(
+/// Takes a proposed guard out of the policy.
+pub(crate) fn discard(
     project: Option<PathBuf>,
     guard: &str,
+    given: Option<&str>,
     style: OutputFormat,
 ) -> Result<ExitStatus, CommandError> {
-    let project = open(project)?;
-    let backtest = project.engine.backtest(&user_policy::read(), guard)?;
-    let caller = person_check::confirm(
-        &format!("`{guard}` will block from now on; it {}", backtest.summary()),
-        guard,
-    )?;
-    let promoted = project.engine.promote_guard(&caller, guard)?;
-    Ok(output::answer(
-        style,
-        || json!(promoted),
-        |page| {
-            page.line([good(Verdict::Block.as_str()), strong(&promoted.id), dim(&promoted.place)]);
-        },
-        ExitStatus::Done,
-    ))
+    let reason = reason_of(given)?;
+    as_person(project, &GuardDiscardInput { guard: guard.to_owned(), reason }, style)
 }
 
 /// Lets a finding of the commit check through, in the next commit.
@@ -90,40 +83,15 @@ pub(crate) fn allow(
     let subject = subject.trim_start_matches("./").to_owned();
     let until =
         Time::from_ms(project.engine.store().ids().now().as_ms() + ALLOWANCE_MS).to_string();
-    let asked = format!("This allows `{subject}` in the next commit.");
+    let asked = format!("This allows `{subject}` in the next commit. Reason: {reason}");
     let what = format!("`{subject}` is allowed in the next commit");
-    let given = Allowance {
-        subject,
-        until,
-        reason,
-        head: project.history.head().unwrap_or_default(),
-        ..Allowance::default()
-    };
-    grant(&project, |allowed| &mut allowed.commits, "commit-check", [&asked, &what], given, style)
-}
-
-/// Has a person confirm an allowance they are `asked` about, records it under a guard, and keeps it in its list.
-fn grant(
-    project: &Project,
-    list: fn(&mut PersonAllowances) -> &mut Vec<Allowance>,
-    guard: &str,
-    [asked, what]: [&str; 2],
-    given: Allowance,
-    style: OutputFormat,
-) -> Result<ExitStatus, CommandError> {
-    let store = project.engine.store();
-    let caller =
-        person_check::confirm(&format!("{asked} Reason: {}", given.reason), &given.subject)?;
+    let caller = person_check::confirm(&asked, &subject)?;
     // Recorded first: nothing is let through that nobody can read about.
-    project.engine.approve(&caller, guard, what, &given.reason)?;
-    let answer = json!({"subject": given.subject, "until": given.until, "reason": given.reason});
-    let mut allowed = PersonAllowances::read(store);
-    let list = list(&mut allowed);
-    list.retain(|other| {
-        other.subject != given.subject && is_before(store.ids().now(), &other.until)
-    });
-    list.push(Allowance { by: caller.agent, ..given });
-    allowed.write(store)?;
+    project.engine.approve(&caller, "commit-check", &what, &reason)?;
+    let answer = json!({"subject": subject, "until": until, "reason": reason});
+    let head = project.history.head().unwrap_or_default();
+    let given = Allowance { subject, until, reason, head, by: caller.agent };
+    PersonAllowances::grant(project.engine.store(), |allowed| &mut allowed.commits, given)?;
     Ok(output::answer(
         style,
         || answer,
@@ -224,7 +192,7 @@ fn reason_of(given: Option<&str>) -> Result<String, CommandError> {
 }
 
 /// `10m`, `2h`, `90` minutes; at most a day.
-fn minutes(given: &str) -> Result<i64, CommandError> {
+fn minutes(given: &str) -> Result<usize, CommandError> {
     let (number, unit) =
         given.trim().split_at(given.trim().trim_end_matches(|c: char| !c.is_ascii_digit()).len());
     let each = match unit.trim() {
@@ -232,10 +200,9 @@ fn minutes(given: &str) -> Result<i64, CommandError> {
         "h" => Some(60),
         _ => None,
     };
-    let most = i64::try_from(limits::BYPASS_MINUTES).unwrap_or(i64::MAX);
     let minutes =
-        each.zip(number.parse::<i64>().ok()).and_then(|(each, number)| number.checked_mul(each));
-    minutes.filter(|minutes| (1..=most).contains(minutes)).ok_or_else(|| {
+        each.zip(number.parse::<usize>().ok()).and_then(|(each, number)| number.checked_mul(each));
+    minutes.filter(|minutes| (1..=limits::BYPASS_MINUTES).contains(minutes)).ok_or_else(|| {
         CommandError::refused(
             &InvalidInput::new("--for", "must be from 1m to 24h")
                 .because(format!("`{}` was given", text::excerpt(given, 20))),

@@ -9,7 +9,8 @@ use twining_guard::Verdict;
 use twining_guard::policy::GuardHealth;
 use twining_model::text;
 
-use crate::args::{option, word};
+use crate::allowances::{Allowance, PersonAllowances};
+use crate::args::{option, switch, word};
 use crate::hook::{self, HookContext};
 use crate::hook_trial;
 use crate::output::{self, OutputFormat};
@@ -19,14 +20,16 @@ use crate::render::text_page::{bad, dim, good, plain, strong, warn};
 
 /// The flags of `guard`.
 pub(crate) fn flags(command: Command) -> Command {
-    let what = "explain reads a hook's JSON from stdin; bypass, promote and allow need a person at a terminal; allow lets the next commit pass despite what the commit check found";
-    let guard = "The guard to lift or promote, or the rule or path to allow; for list and test, default: all";
-    let needs_one = [("what", "bypass"), ("what", "promote"), ("what", "allow")];
+    let what = "explain reads a hook's JSON from stdin; bypass, promote, discard and allow need a person at a terminal; discard removes a proposed guard; allow lets the next commit pass despite what the commit check found";
+    let guard = "The guard to lift, promote or discard, or the rule or path to allow; for list and test, default: all";
+    let needs_one =
+        [("what", "bypass"), ("what", "promote"), ("what", "discard"), ("what", "allow")];
     command
-        .arg(word("what", "WHAT", what).required(true).value_parser(["list", "test", "explain", "bypass", "promote", "allow"]))
+        .arg(word("what", "WHAT", what).required(true).value_parser(["list", "test", "explain", "bypass", "promote", "discard", "allow"]))
         .arg(word("guard", "GUARD", guard).required_if_eq_any(needs_one))
         .arg(option("for", "TIME", "How long a bypass lasts: 10m, 2h; at most a day"))
-        .arg(option("why", "TEXT", "Why it is lifted or allowed; recorded").alias("reason"))
+        .arg(switch("end", "End the bypass now"))
+        .arg(option("why", "TEXT", "Why it is lifted, discarded or allowed; recorded").alias("reason"))
         .after_help("Examples:\n  twining guard explain < event.json\n  twining guard bypass no-push --for 10m --why \"hotfix, agreed with Ada\"\n  twining guard allow src/legacy.ts --why \"moves out next week\"\n  TWINING_ALLOW=\"moves out next week\" git commit")
 }
 
@@ -71,10 +74,13 @@ fn list(
     } else {
         ExitStatus::Done
     };
+    let allowed = PersonAllowances::read(project.engine.store());
+    let now = project.engine.store().ids().now();
+    let bypass_of = |guard: &str| allowed.bypass(guard, now).map(Allowance::as_bypass);
     let to_json = || {
         let guards = all.guards.iter().map(|guard| {
             let dead = if let GuardHealth::Dead(why) = &guard.standing { Some(why.clone()) } else { None };
-            json!({"id": guard.id, "source": guard.source, "action": guard.action, "on_error": guard.on_error, "say": guard.say, "next_step": guard.next_step, "dead": dead, "proposed": guard.proposed, "verify": guard.verify})
+            json!({"id": guard.id, "source": guard.source, "action": guard.action, "on_error": guard.on_error, "say": guard.say, "next_step": guard.next_step, "dead": dead, "proposed": guard.proposed, "verify": guard.verify, "bypass": bypass_of(&guard.id)})
         });
         let mut answer = json!({"guards": guards.collect::<Vec<_>>(), "mistakes": all.mistakes});
         if must_hold {
@@ -88,6 +94,9 @@ fn list(
         |page| {
             let rows = all.guards.iter().map(|guard| {
                 let standing = match &guard.standing {
+                    GuardHealth::Alive if let Some(bypass) = bypass_of(&guard.id) => {
+                        warn(bypass.summary())
+                    }
                     GuardHealth::Alive if guard.proposed => {
                         warn(format!("proposed: {}", guard.say))
                     }

@@ -135,6 +135,7 @@ pub(super) fn of_session(
     let context = engine.assemble_by_words(caller, &question).ok()?;
     let mut lines = vec![LABEL.to_owned()];
     lines.extend(next_step(engine));
+    lines.extend(waiting_for_person(engine));
     section(&mut lines, "Open needs", context.open_needs.iter().map(summary));
     section(&mut lines, "Warnings", context.active_warnings.iter().map(summary));
     note(known_warnings, context.active_warnings.iter());
@@ -155,6 +156,21 @@ pub(super) fn of_session(
         ));
     }
     (lines.len() > 1).then(|| lines.join("\n"))
+}
+
+/// That a person is needed, if one is.
+fn waiting_for_person(engine: &Engine) -> Option<String> {
+    let counts = engine.waiting_brief().ok()?;
+    let kinds: Vec<String> = counts
+        .iter()
+        .map(|counted| format!("{} {}", counted.count, counted.kind.as_str().replace('_', " ")))
+        .collect();
+    (!kinds.is_empty()).then(|| {
+        format!(
+            "Waits for a person: {}; twining_waiting lists it, tell the user.",
+            kinds.join(", ")
+        )
+    })
 }
 
 /// The next step, where there is a list of features, or the loop runs by itself: then

@@ -8,4 +8,4 @@
 pub(crate) mod client;
 mod play;
 
-pub(crate) use play::play;
+pub(crate) use play::{AfterTour, play};

@@ -12,8 +12,11 @@ use twining_store::git::Git;
 use super::client::{ClientError, McpClient, ProtocolEra};
 use crate::merge_driver::DRIVERS;
 use crate::output;
+use crate::person_check;
 use crate::render::command_error::{CommandError, ExitStatus};
-use crate::render::text_page::{StyledText, TextPage, bad, dim, good, place, plain, strong, warn};
+use crate::render::text_page::{
+    StyledText, TextPage, bad, dim, good, place as path_text, plain, strong, warn,
+};
 
 const SESSION: &str =
     "export function createSession(user: string) {\n  return { user, since: Date.now() };\n}\n";
@@ -225,26 +228,45 @@ enum TourError {
     McpClient(#[from] ClientError),
     #[error("cannot run a command of the tour")]
     Run(#[source] io::Error),
+    #[error("cannot show the page")]
+    Page(CommandError),
     #[error("cannot print")]
     Print(#[source] io::Error),
 }
 
+/// What becomes of the repository after the tour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AfterTour {
+    /// It is removed, unless a person at the terminal wants to look at it first.
+    Remove,
+    /// It stays.
+    Keep,
+}
+
+/// Shows the page of a project until the person ends it.
+pub(crate) type ShowPage = fn(&Path) -> Result<ExitStatus, CommandError>;
+
 /// Plays the tour.
-pub(crate) fn play() -> Result<ExitStatus, CommandError> {
-    match story() {
+pub(crate) fn play(after: AfterTour, show: ShowPage) -> Result<ExitStatus, CommandError> {
+    match story(after, show) {
         // The reader closed the pipe.
         Err(TourError::Print(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             Ok(ExitStatus::Done)
         }
+        Err(TourError::Page(error)) => Err(error),
         ended => {
             ended.map(|()| ExitStatus::Done).map_err(|error| CommandError::of_error("TOUR", &error))
         }
     }
 }
 
-fn story() -> Result<(), TourError> {
+fn story(after: AfterTour, show: ShowPage) -> Result<(), TourError> {
     let program = std::env::current_exe().map_err(TourError::StoreLocation)?;
-    let place = tempfile::tempdir().map_err(TourError::StoreLocation)?;
+    let mut place = tempfile::Builder::new()
+        .prefix("twining-tour-")
+        .tempdir()
+        .map_err(TourError::StoreLocation)?;
+    place.disable_cleanup(after == AfterTour::Keep);
     plant(place.path()).map_err(TourError::StoreLocation)?;
     show_page(|page| {
         page.line([strong("Two agents, one repository, one memory.")]);
@@ -271,7 +293,30 @@ fn story() -> Result<(), TourError> {
     ada.leave().map_err(ClientError::Gone)?;
     holds(&program, place.path())?;
     meet(&program, place.path())?;
-    show_page(|page| what_is_left(page, place.path()))
+    show_page(|page| what_is_left(page, place.path()))?;
+    match after {
+        AfterTour::Keep => show_page(|page| {
+            page.heading("The repository stays");
+            page.line([strong("  cd"), path_text(place.path().display().to_string())]);
+            page.line([strong("  twining ui"), dim("       shows it in the browser")]);
+            page.line([strong("  twining waiting"), dim("  lists what waits for you")]);
+        }),
+        AfterTour::Remove => offer_page(place.path(), show),
+    }
+}
+
+/// Offers a person the page on the repository of the tour, which is still there.
+fn offer_page(project: &Path, show: ShowPage) -> Result<(), TourError> {
+    let is_wanted = person_check::is_person_here()
+        && person_check::ask("\nLook at it in the browser? Enter shows it, n ends the tour")
+            .is_ok_and(|answer| matches!(answer.to_lowercase().as_str(), "" | "y" | "yes"));
+    if !is_wanted {
+        let later = "`twining tour --keep` leaves the repository there to look around in";
+        return show_page(|page| page.line([dim(later)]));
+    }
+    show_page(|page| page.line([dim("Ctrl-C ends it and removes the repository.")]))?;
+    // In this process: it ends the server on Ctrl-C and comes back here, to clean up.
+    show(project).map(drop).map_err(TourError::Page)
 }
 
 /// Ada finds the memory empty and leaves it less so.
@@ -329,7 +374,7 @@ fn what_is_left(page: &mut TextPage, project: &Path) {
     section_title(page, "7  What is left");
     page.line([plain("Plain files that git tracks, jq reads and people review:")]);
     for line in tracked(project) {
-        page.line([dim(" "), place(line)]);
+        page.line([dim(" "), path_text(line)]);
     }
     page.heading("Your turn");
     page.line([dim("In a repository of your own:")]);

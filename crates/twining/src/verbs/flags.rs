@@ -19,7 +19,7 @@ const GLOBAL: [&str; 4] = ["agent", "project", "json", "json-input"];
 
 /// Fields whose flag is not their name; what is one thing is one flag in every verb.
 /// Their names, and those of others with that flag, are taken too.
-const SPELLED: [(&str, &str); 26] = [
+const SPELLED: [(&str, &str); 27] = [
     ("acceptance_criteria", "criterion"),
     ("acceptance_criteria_status", "criterion"),
     ("adds", "adds"),
@@ -36,6 +36,7 @@ const SPELLED: [(&str, &str); 26] = [
     ("last", "limit"),
     ("lessons_from_turn", "lesson"),
     ("max_results", "limit"),
+    ("minutes", "for"),
     ("n", "limit"),
     ("new_context", "why"),
     ("operations", "op"),
@@ -267,7 +268,7 @@ impl Field {
         let named = SPELLED.iter().filter(|(_, long)| *long == self.long).map(|(name, _)| *name);
         let mut names: Vec<String> = named
             .chain(self.path.rsplit('.').next())
-            .flat_map(|name| [name, name.strip_suffix('s').unwrap_or(name)])
+            .flat_map(|name| [name, singular(name)])
             .map(|name| name.replace('_', "-"))
             .filter(|name| *name != self.long)
             .collect();
@@ -428,6 +429,11 @@ fn example(schema: &Map<String, Value>) -> String {
     if names.is_empty() { String::new() } else { format!(", such as '{{{}}}'", names.join(",")) }
 }
 
+/// One of what a name says many of; `status` is one already.
+fn singular(name: &str) -> &str {
+    name.strip_suffix('s').filter(|one| !one.ends_with('u')).unwrap_or(name)
+}
+
 fn spelled(path: &str, name: &str, shape: FlagShape) -> String {
     if let Some((_, long)) = SPELLED.iter().find(|(field, _)| *field == name) {
         return (*long).to_owned();
@@ -436,7 +442,7 @@ fn spelled(path: &str, name: &str, shape: FlagShape) -> String {
         FlagShape::Texts | FlagShape::Jsons | FlagShape::NumberPairs => {
             match name.strip_suffix("ies") {
                 Some(stem) => format!("{stem}y"),
-                None => name.strip_suffix('s').unwrap_or(name).to_owned(),
+                None => singular(name).to_owned(),
             }
         }
         _ if path.contains("tests.") => format!("tests_{name}"),

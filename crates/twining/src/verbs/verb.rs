@@ -5,7 +5,7 @@ use clap::{ArgMatches, Command};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use twining_engine::Failure;
 use twining_model::{InvalidInput, limits, text};
 
@@ -102,6 +102,38 @@ pub(crate) enum Effect {
     Removes,
 }
 
+impl Effect {
+    /// The word for it.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Reads => "reads",
+            Self::AddsOnce => "adds_once",
+            Self::Adds => "adds",
+            Self::Changes => "changes",
+            Self::Removes => "removes",
+        }
+    }
+}
+
+/// Who is offered a verb.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Audience {
+    /// Agents over MCP, and people.
+    Everyone,
+    /// People only, at the command line and in the browser: MCP neither lists nor calls it.
+    People,
+}
+
+impl Audience {
+    /// The word for it.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Everyone => "everyone",
+            Self::People => "people",
+        }
+    }
+}
+
 /// A verb, implemented on the engine's input: one engine call, and how people see the answer.
 /// Schema, flags and help come from the input's fields.
 pub(crate) trait Verb: DeserializeOwned + JsonSchema + 'static {
@@ -115,6 +147,10 @@ pub(crate) trait Verb: DeserializeOwned + JsonSchema + 'static {
     const EXAMPLE: &'static str;
     /// What it does to the memory.
     const EFFECT: Effect;
+    /// Who is offered it.
+    const AUDIENCE: Audience = Audience::Everyone;
+    /// The command that does it, where another one than its own does: `guard promote`.
+    const COMMAND: Option<&'static str> = None;
     /// Whether a host that defers tool schemas should load this one at once.
     const ALWAYS_LOADED: bool = false;
     /// Whether [`Verb::question`] may ask something.
@@ -146,6 +182,17 @@ pub(crate) trait Verb: DeserializeOwned + JsonSchema + 'static {
         None
     }
 
+    /// What this call does to the memory, where it may do less than others of its verb.
+    fn effect(&self) -> Effect {
+        Self::EFFECT
+    }
+
+    /// The word a person types to confirm what [`Verb::question`] asks: the guard's name, the
+    /// decision's id.
+    fn confirm_name(&self) -> Option<String> {
+        None
+    }
+
     /// Adds flags that only a command line has; [`CommandContext::flags`] holds what was given.
     fn flags(command: Command) -> Command {
         command
@@ -173,6 +220,12 @@ pub(crate) trait VerbAnswer {
 /// A verb's question to a person, its types erased.
 pub(crate) type QuestionFn = fn(&CommandContext<'_>, &Map<String, Value>) -> Option<String>;
 
+/// The word that confirms a verb's question, its types erased.
+pub(crate) type ConfirmNameFn = fn(&Map<String, Value>) -> Option<String>;
+
+/// What a call does to the memory, its types erased.
+pub(crate) type EffectFn = fn(&Map<String, Value>) -> Effect;
+
 /// A verb's work, its types erased.
 pub(crate) type RunFn =
     fn(&CommandContext<'_>, Map<String, Value>) -> Result<Box<dyn VerbAnswer>, CommandError>;
@@ -198,6 +251,10 @@ pub(crate) struct VerbEntry {
     pub example: &'static str,
     /// [`Verb::EFFECT`].
     pub effect: Effect,
+    /// [`Verb::AUDIENCE`].
+    pub audience: Audience,
+    /// [`Verb::COMMAND`].
+    pub command: Option<&'static str>,
     /// [`Verb::ALWAYS_LOADED`].
     pub always_loaded: bool,
     /// The schema of what it takes.
@@ -218,6 +275,10 @@ pub(crate) struct VerbEntry {
     pub run: RunFn,
     /// [`Verb::question`], of one that asks.
     pub question: Option<QuestionFn>,
+    /// [`Verb::confirm_name`].
+    pub confirm_name: ConfirmNameFn,
+    /// [`Verb::effect`]; of what cannot be read, the gravest.
+    pub effect_of: EffectFn,
 }
 
 impl VerbEntry {
@@ -230,6 +291,8 @@ impl VerbEntry {
             help: V::HELP,
             example: V::EXAMPLE,
             effect: V::EFFECT,
+            audience: V::AUDIENCE,
+            command: V::COMMAND,
             always_loaded: V::ALWAYS_LOADED,
             input_schema: || schema::of_input::<V>(V::DESCRIBED),
             output_schema: schema::of_output::<V::Output>,
@@ -242,6 +305,8 @@ impl VerbEntry {
             ask: V::ask,
             run: run::<V>,
             question: if V::ASKS { Some(question::<V>) } else { None },
+            confirm_name: confirm_name::<V>,
+            effect_of: effect_of::<V>,
         }
     }
 
@@ -250,9 +315,30 @@ impl VerbEntry {
         format!("twining_{}", self.name)
     }
 
+    /// Its name in words.
+    pub(crate) fn title(&self) -> String {
+        let mut title = self.name.replace('_', " ");
+        title[..1].make_ascii_uppercase();
+        title
+    }
+
     /// What calls it on the command line: one word, or two for a verb of a family.
     pub(crate) fn command_name(&self) -> String {
-        command_name(self.name)
+        self.command.map_or_else(|| command_name(self.name), str::to_owned)
+    }
+
+    /// What a program is told of it: `twining schema` and the page are made from this.
+    pub(crate) fn to_json(&self) -> Value {
+        json!({
+            "name": self.name,
+            "command": self.command_name(),
+            "title": self.title(),
+            "effect": self.effect.as_str(),
+            "audience": self.audience.as_str(),
+            "asks": self.question.is_some(),
+            "input": (self.input_schema)(),
+            "output": (self.output_schema)(),
+        })
     }
 
     /// The family it belongs to on the command line, and its name in it.
@@ -307,6 +393,15 @@ fn run<V: Verb>(
 /// What cannot be read is not asked about: running it says why.
 fn question<V: Verb>(ctx: &CommandContext<'_>, fields: &Map<String, Value>) -> Option<String> {
     read_fields::<V>(Value::Object(fields.clone())).ok()?.question(ctx)
+}
+
+fn effect_of<V: Verb>(fields: &Map<String, Value>) -> Effect {
+    let input = read_fields::<V>(Value::Object(fields.clone()));
+    input.map_or(V::EFFECT, |input| input.effect())
+}
+
+fn confirm_name<V: Verb>(fields: &Map<String, Value>) -> Option<String> {
+    read_fields::<V>(Value::Object(fields.clone())).ok()?.confirm_name()
 }
 
 /// Reads a tool's arguments, and on failure names the field that is to blame:
@@ -419,6 +514,20 @@ mod tests {
             refusal(&json!({"summary": "a", "sumary": "b"})),
             "`sumary` is not a known field; it takes `summary`, `tags`, `alternatives`"
         );
+    }
+
+    #[test]
+    fn a_call_that_only_lists_reads() {
+        let effect = |name: &str, fields: Value| {
+            let verb = crate::commands::VERBS.iter().find(|verb| verb.name == name);
+            (verb.expect("a verb").effect_of)(fields.as_object().expect("an object"))
+        };
+        assert_eq!(effect("features", json!({})), Effect::Reads);
+        assert_eq!(effect("features", json!({"action": "list", "id": "F1"})), Effect::Reads);
+        assert_eq!(effect("features", json!({"action": "update", "id": "F1"})), Effect::Changes);
+        assert_eq!(effect("features", json!({"action": 5})), Effect::Changes);
+        assert_eq!(effect("claim", json!({"action": "list"})), Effect::Reads);
+        assert_eq!(effect("claim", json!({"paths": ["src/"]})), Effect::Changes);
     }
 
     #[test]

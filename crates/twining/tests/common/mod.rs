@@ -3,6 +3,7 @@
 
 #![expect(dead_code, reason = "each test file uses its own part")]
 
+pub(crate) mod browser;
 pub(crate) mod hooked;
 pub(crate) mod repository;
 pub(crate) mod terminal;

@@ -39,8 +39,24 @@ impl Terminal {
         Self { keys: fs::File::from(master), name, open }
     }
 
+    /// The other end, for a program to read from or write to.
+    pub(crate) fn end(&self) -> Stdio {
+        Stdio::from(other_end(&self.name))
+    }
+
+    /// The near end: what programs show is read from it, keys are written to it.
+    pub(crate) fn near_end(&self) -> fs::File {
+        self.keys.try_clone().expect("is open")
+    }
+
     pub(crate) fn types(&mut self, line: &str) {
         self.keys.write_all(format!("{line}\n").as_bytes()).expect("types");
+    }
+
+    /// Seats somebody at it: what a command asks and says goes here.
+    pub(crate) fn seat<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        let end = || Stdio::from(other_end(&self.name));
+        command.stdin(end()).stderr(end())
     }
 
     /// Returns the screen contents, including typed input. Reads up to a mark: program output may
@@ -65,6 +81,11 @@ pub(crate) fn at_terminal(
     typed: &str,
     host: Option<&str>,
 ) -> Ran {
+    typed_at_terminal(command_in_shell(project, words, host), typed)
+}
+
+/// A command in a person's shell, or in that of an agent of this host.
+pub(crate) fn command_in_shell(project: &Project, words: &[&str], host: Option<&str>) -> Command {
     let mut command = project.command(words);
     for marker in MARKERS {
         command.env_remove(marker);
@@ -72,15 +93,14 @@ pub(crate) fn at_terminal(
     if let Some(host) = host {
         command.env(host, "1");
     }
-    typed_at_terminal(command, typed)
+    command
 }
 
 /// Runs a command at a terminal, where somebody types this.
 pub(crate) fn typed_at_terminal(mut command: Command, typed: &str) -> Ran {
     let mut terminal = Terminal::open();
-    let end = || Stdio::from(other_end(&terminal.name));
-    let mut child =
-        command.stdin(end()).stderr(end()).stdout(Stdio::piped()).spawn().expect("starts");
+    command.stdin(terminal.end()).stderr(terminal.end()).stdout(Stdio::piped());
+    let mut child = command.spawn().expect("starts");
     terminal.types(typed);
     let mut stdout = String::new();
     child.stdout.take().expect("a pipe").read_to_string(&mut stdout).expect("prints UTF-8");

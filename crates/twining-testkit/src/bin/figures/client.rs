@@ -216,7 +216,8 @@ pub(crate) fn once(twining: &Path, project: &Path, words: &[&str]) -> BenchResul
     }
 }
 
-fn memory_kib(process: u32, label: &str) -> Option<u64> {
+/// Kibibytes of a process, by the label that the kernel gives them.
+pub(crate) fn memory_kib(process: u32, label: &str) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix(label))?;
     line.trim().strip_suffix(" kB")?.parse().ok()

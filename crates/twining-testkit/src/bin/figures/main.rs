@@ -14,6 +14,7 @@ mod readers;
 mod search;
 mod store;
 mod table;
+mod ui;
 mod write_acknowledgement;
 
 use std::fs;
@@ -81,6 +82,8 @@ enum FigurePart {
     Crowd,
     /// A folder that follows a log
     Follow,
+    /// The page: start, notices, idle, and in a browser
+    Ui,
 }
 
 /// What this program is to itself.
@@ -158,6 +161,7 @@ fn report(arguments: FigureArguments) -> BenchResult<()> {
             FigurePart::Acknowledged => write_acknowledgement::acknowledged(&mut bench)?,
             FigurePart::Crowd => many_processes::crowd(&mut bench)?,
             FigurePart::Follow => log_following::follow(&mut bench)?,
+            FigurePart::Ui => ui::ui(&mut bench)?,
         }
     }
     show(&format!(

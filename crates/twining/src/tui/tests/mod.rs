@@ -1,0 +1,5 @@
+//! The screen with made-up records.
+
+mod keys;
+mod samples;
+mod screens;
