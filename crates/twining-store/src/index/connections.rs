@@ -168,6 +168,7 @@ INSERT INTO entity_note(entity_note, rank) VALUES('hashsize', 1048576), ('autome
 const WAL: &str = "PRAGMA journal_mode = WAL";
 // Includes the full-text indexes' own check.
 const CHECK: &str = "PRAGMA integrity_check(1)";
+const COUNT_TABLES: &str = "SELECT count(*) FROM sqlite_schema";
 const TRUNCATE_WAL: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 const STATEMENTS: usize = 160;
 /// Writers queue at our own lock; only a reader that meets a recovery waits here.
@@ -218,6 +219,11 @@ pub(super) fn open_in_memory() -> Result<Connection, rusqlite::Error> {
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     harden(&conn)?;
     Ok(conn)
+}
+
+/// Whether there is nothing in the database.
+pub(super) fn is_empty(conn: &Connection) -> Result<bool, rusqlite::Error> {
+    conn.query_row(COUNT_TABLES, [], |row| Ok(row.get::<_, u32>(0)? == 0))
 }
 
 /// Makes an empty database usable.

@@ -28,6 +28,9 @@ pub struct Index {
 /// Files over this size are better put into a new index in one go.
 pub(super) const BULK_BYTES: u64 = 1024 * 1024;
 
+/// How often a new database is made until it is ours alone.
+const CREATE_ATTEMPTS: u32 = 5;
+
 impl Index {
     /// Opens the index of these files; an empty one if there is none that can be
     /// believed. The caller holds the index lock.
@@ -167,12 +170,26 @@ impl Index {
     }
 
     fn create(files: &StoreFiles) -> Result<Self, StoreError> {
-        database_files::remove_database(files)?;
-        let index = Self::connect(files)?;
-        index.conn.execute_batch("BEGIN IMMEDIATE")?;
+        let mut index = Self::connect_to_new(files)?;
+        // A branch that commits `local/` makes git put an old database back, also between
+        // removing and opening.
+        for _ in 1..CREATE_ATTEMPTS {
+            if connections::is_empty(&index.conn)? {
+                break;
+            }
+            index = Self::connect_to_new(files)?;
+        }
         connections::create(&index.conn)?;
         index.conn.execute_batch("COMMIT")?;
         database_files::mark_clean(files)?;
+        Ok(index)
+    }
+
+    /// A connection to a database that was just made, with a transaction begun.
+    fn connect_to_new(files: &StoreFiles) -> Result<Self, StoreError> {
+        database_files::remove_database(files)?;
+        let index = Self::connect(files)?;
+        index.conn.execute_batch("BEGIN IMMEDIATE")?;
         Ok(index)
     }
 
