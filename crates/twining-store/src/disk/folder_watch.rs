@@ -6,6 +6,7 @@
 //! seconds. What readers write themselves (the index, vectors, locks) is no change: a reader
 //! must not wake itself.
 
+use std::collections::BTreeMap;
 use std::os::fd::BorrowedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -37,6 +38,9 @@ pub(crate) struct WatchScope {
     pub(crate) machine_files: Vec<&'static str>,
     /// Files elsewhere in the project, relative to it.
     pub(crate) project_files: Vec<String>,
+    /// Files outside the project, by their whole paths: HEAD of a linked worktree, the user's
+    /// policy.
+    pub(crate) outside_files: Vec<PathBuf>,
 }
 
 /// A watch over a project's memory. It begins before the first read, so that nothing is missed.
@@ -158,7 +162,21 @@ fn watched_folders(scope: &WatchScope) -> Vec<(Dir, NameFilter)> {
         folders.extend(inner(&git, "logs").map(|logs| (logs, head())));
         folders.push((git, head()));
     }
+    folders.extend(outside_folders(&scope.outside_files));
     folders
+}
+
+/// The folders of files outside the project: each once, because a folder has one filter.
+fn outside_folders(files: &[PathBuf]) -> impl Iterator<Item = (Dir, NameFilter)> {
+    let mut names: BTreeMap<&Path, Vec<String>> = BTreeMap::new();
+    for file in files {
+        if let (Some(folder), Some(name)) = (file.parent(), file.file_name()) {
+            names.entry(folder).or_default().push(name.to_string_lossy().into_owned());
+        }
+    }
+    names
+        .into_iter()
+        .filter_map(|(path, names)| Some((Dir::project(path, None).ok()?, NameFilter::Only(names))))
 }
 
 fn memory_folders(top: &Dir, scope: &WatchScope, folders: &mut Vec<(Dir, NameFilter)>) {
@@ -336,7 +354,7 @@ mod tests {
 
     fn project() -> (tempfile::TempDir, WatchScope) {
         let project = tempfile::tempdir().expect("a temporary directory");
-        for dir in [".git/logs", ".twining/decisions", ".twining/local"] {
+        for dir in [".git/logs", ".twining/decisions", ".twining/local", "settings"] {
             fs::create_dir_all(project.path().join(dir)).expect("makes a folder");
         }
         fs::write(project.path().join("feature-list.json"), "{}").expect("writes");
@@ -346,6 +364,9 @@ mod tests {
             local_files: vec!["claims.json"],
             machine_files: vec!["runs.jsonl"],
             project_files: vec!["feature-list.json".to_owned()],
+            outside_files: ["settings/policy.yml", "settings/allowed"]
+                .map(|name| project.path().join(name))
+                .to_vec(),
         };
         (project, scope)
     }
@@ -379,6 +400,8 @@ mod tests {
                 ".git/HEAD",
                 ".git/logs/HEAD",
                 "feature-list.json",
+                "settings/policy.yml",
+                "settings/allowed",
             ],
             |path| {
                 let (project, scope) = project();
@@ -405,6 +428,7 @@ mod tests {
                 ".twining/metrics.jsonl",
                 ".git/index",
                 "src/main.rs",
+                "settings/other.yml",
                 "notes.txt",
             ],
             |path| {

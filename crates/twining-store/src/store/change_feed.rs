@@ -21,8 +21,12 @@ use crate::disk::{Dir, Fingerprint, FolderWatch};
 use crate::error::StoreError;
 use crate::index::RecordMarks;
 
-/// Changes that come together are told together.
+/// Changes that come together are told together: so long after the first of a quiet time, which
+/// a person waits for, and so long while more come.
+const GATHER_FIRST: Duration = Duration::from_millis(4);
 const GATHER: Duration = Duration::from_millis(15);
+/// How long nothing was told for a change to be the first again.
+const QUIET: Duration = Duration::from_millis(100);
 /// How often to look without being woken: a watch may miss a folder that was put in place of
 /// another.
 const NET: Duration = Duration::from_secs(2);
@@ -95,14 +99,16 @@ pub struct ChangeFeed {
     states: BTreeMap<ChangeKind, Vec<Option<Fingerprint>>>,
     /// Nothing while the memory cannot be read.
     marks: Option<RecordMarks>,
+    last_report: Option<Instant>,
 }
 
 impl ChangeFeed {
     /// Follows a memory from now on, and these files besides. The index is caught up later.
     #[must_use]
     pub fn new(store: Arc<Store>, outside: Vec<(ChangeKind, PathBuf)>) -> Self {
-        let watch = store.watch();
-        let mut feed = Self { store, outside, watch, states: BTreeMap::new(), marks: None };
+        let watch = store.watch(paths(&outside));
+        let states = BTreeMap::new();
+        let mut feed = Self { store, outside, watch, states, marks: None, last_report: None };
         feed.states = feed.current_states();
         feed
     }
@@ -124,7 +130,7 @@ impl ChangeFeed {
         }
         if !is_reported {
             // Not where the watch looks: another folder took the place of the one that is watched.
-            self.watch = self.store.watch();
+            self.watch = self.store.watch(paths(&self.outside));
         }
         let board_file = |states: &BTreeMap<_, Vec<Option<Fingerprint>>>| {
             Some(states.get(&ChangeKind::Entry)?.first()?.as_ref()?.ino)
@@ -192,8 +198,10 @@ impl ChangeFeed {
                 None => std::thread::sleep(left),
             }
             if self.watch.drain() {
-                std::thread::sleep(GATHER);
+                let is_first = self.last_report.is_none_or(|last| last.elapsed() > QUIET);
+                std::thread::sleep(if is_first { GATHER_FIRST } else { GATHER });
                 self.watch.drain();
+                self.last_report = Some(Instant::now());
                 return true;
             }
             if Instant::now() >= until {
@@ -236,6 +244,10 @@ impl ChangeFeed {
         }
         states
     }
+}
+
+fn paths(files: &[(ChangeKind, PathBuf)]) -> Vec<PathBuf> {
+    files.iter().map(|(_, path)| path.clone()).collect()
 }
 
 fn state_of(path: &Path) -> Option<Fingerprint> {

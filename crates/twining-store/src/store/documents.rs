@@ -1,6 +1,6 @@
 //! Files that are read whole and without the index: what plans are made on, and what hooks ask.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use twining_model::{Id, TextFile, limits};
 use xxhash_rust::xxh3::xxh3_128;
@@ -40,9 +40,10 @@ impl Store {
         Documents(self)
     }
 
-    /// Watches for changes of the memory, from now on. Creates nothing.
+    /// Watches for changes of the memory and of files outside the project, from now on. Creates
+    /// nothing.
     #[must_use]
-    pub fn watch(&self) -> FolderWatch {
+    pub fn watch(&self, outside_files: Vec<PathBuf>) -> FolderWatch {
         let location = self.location();
         let mut project_files: Vec<String> = OTHER_LIST_PATHS.map(str::to_owned).to_vec();
         project_files.push(maestro_knowledge_path());
@@ -53,6 +54,7 @@ impl Store {
             local_files: vec![CLAIMS, PRESENCE, JOURNAL],
             machine_files: vec![RUNS.name],
             project_files,
+            outside_files,
         })
     }
 }

@@ -48,7 +48,7 @@ impl MemoryReader {
 
     /// A watch on it, from now on.
     pub(crate) fn watch(&self) -> FolderWatch {
-        self.project.engine.store().watch()
+        self.project.engine.store().watch(Vec::new())
     }
 
     /// What the header says.
