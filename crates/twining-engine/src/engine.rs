@@ -22,6 +22,7 @@ pub struct Engine {
     embedding_worker: Arc<EmbeddingWorker>,
     timeout: Duration,
     by_words_alone: bool,
+    has_built_in_model: bool,
     /// What modules remember between calls.
     states: ModuleStates,
 }
@@ -41,6 +42,7 @@ impl Engine {
             embedding_worker,
             timeout: Duration::ZERO,
             by_words_alone,
+            has_built_in_model: false,
             states: ModuleStates::default(),
         }
     }
@@ -49,6 +51,14 @@ impl Engine {
     #[must_use]
     pub fn waiting_for_vectors(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
+        self
+    }
+
+    /// The same, whose model is part of the program, so that `status` need
+    /// not load it.
+    #[must_use]
+    pub fn with_built_in_model(mut self, is_built_in: bool) -> Self {
+        self.has_built_in_model = is_built_in;
         self
     }
 
@@ -62,6 +72,16 @@ impl Engine {
     pub fn model_state(&self) -> Result<ModelState, Failure> {
         let off = self.by_words_alone || !self.store.config()?.search.embeddings;
         Ok(if off { ModelState::Off } else { self.embedding_index.state() })
+    }
+
+    /// The same for a report: a model that is part of the program is taken to be sound, because
+    /// loading it costs more memory than a small project's server needs otherwise.
+    pub(crate) fn expected_model_state(&self) -> Result<ModelState, Failure> {
+        if self.has_built_in_model && !self.by_words_alone && self.store.config()?.search.embeddings
+        {
+            return Ok(ModelState::Ready);
+        }
+        self.model_state()
     }
 
     /// The store it works on.

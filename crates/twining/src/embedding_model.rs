@@ -1,6 +1,7 @@
 //! Where the embedding model comes from: the program itself, or a file that the
 //! user names. Never from a repository.
 
+use std::ffi::OsString;
 use std::sync::{Arc, OnceLock};
 
 use twining_embed::Model;
@@ -14,9 +15,18 @@ pub(crate) fn load() -> Result<Arc<Model>, String> {
     LOADED.get_or_init(|| read().map(Arc::new)).clone()
 }
 
+/// Whether it is the one in the program, which needs no check before it is used.
+pub(crate) fn is_built_in() -> bool {
+    cfg!(feature = "weights") && named_file().is_none()
+}
+
+fn named_file() -> Option<OsString> {
+    std::env::var_os(VARIABLE).filter(|path| !path.is_empty())
+}
+
 fn read() -> Result<Model, String> {
-    match std::env::var_os(VARIABLE) {
-        Some(path) if !path.is_empty() => {
+    match named_file() {
+        Some(path) => {
             let shown = path.to_string_lossy().into_owned();
             let bytes = std::fs::read(&path).map_err(|error| {
                 format!("`{shown}`, which {VARIABLE} names, cannot be read: {error}")
@@ -25,7 +35,7 @@ fn read() -> Result<Model, String> {
                 format!("`{shown}`, which {VARIABLE} names, is not a usable model: {damaged}")
             })
         }
-        _ => built_in(),
+        None => built_in(),
     }
 }
 

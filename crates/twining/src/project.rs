@@ -80,7 +80,8 @@ impl Project {
         let store = Store::open(located.place.clone(), ids)?;
         let history = Git::at(&located.checkout).with_index(index_of_commit());
         let engine = Engine::with_model(store, Box::new(embedding_model::load))
-            .waiting_for_vectors(LONGEST_WAIT);
+            .waiting_for_vectors(LONGEST_WAIT)
+            .with_built_in_model(embedding_model::is_built_in());
         Ok(Self { engine, history, located })
     }
 

@@ -438,7 +438,7 @@ impl Engine {
     pub fn status(&self) -> Result<StatusReport, Failure> {
         let config = self.store().config()?;
         let rejected = self.store().queues().rejected_lines()?;
-        let model = self.model_state()?;
+        let model = self.expected_model_state()?;
         let agent_files = self.store().documents().agents();
         let unread = unreadable_files(self.store(), &agent_files);
         let project = self.store().project_name();
