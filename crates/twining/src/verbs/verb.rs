@@ -211,6 +211,8 @@ pub(crate) trait Verb: DeserializeOwned + JsonSchema + 'static {
 pub(crate) trait VerbAnswer {
     /// As the tool's JSON.
     fn to_json(&self) -> Value;
+    /// The same as text in one line, which is quicker for a long answer.
+    fn to_json_line(&self) -> String;
     /// For a person.
     fn show(&self, page: &mut TextPage);
     /// How a command with this answer ends.
@@ -366,6 +368,10 @@ struct TypedAnswer<V: Verb>(V::Output);
 impl<V: Verb> VerbAnswer for TypedAnswer<V> {
     fn to_json(&self) -> Value {
         serde_json::to_value(&self.0).expect("answers have string keys")
+    }
+
+    fn to_json_line(&self) -> String {
+        json_output::compact(&self.0)
     }
 
     fn show(&self, page: &mut TextPage) {

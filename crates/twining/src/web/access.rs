@@ -59,13 +59,13 @@ impl IntoResponse for WebError {
             "WRONG_HOST" => StatusCode::MISDIRECTED_REQUEST,
             _ => StatusCode::INTERNAL_SERVER_ERROR,
         };
-        (status, json(&self.0)).into_response()
+        (status, json(json_output::compact(&self.0))).into_response()
     }
 }
 
-/// JSON as an answer.
-pub(super) fn json(value: &Value) -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], json_output::compact(value)).into_response()
+/// A line of JSON as an answer.
+pub(super) fn json(line: String) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], line).into_response()
 }
 
 /// Refuses what does not come from the page, and puts the headers on every answer.

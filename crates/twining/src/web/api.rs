@@ -20,6 +20,7 @@ use crate::commands::VERBS;
 use crate::output;
 use crate::person_check;
 use crate::render::command_error::CommandError;
+use crate::render::json_output;
 use crate::verbs::command_line;
 use crate::verbs::verb::{Effect, VerbEntry};
 use crate::web::access::{self, WebError};
@@ -65,7 +66,8 @@ pub(super) async fn trade_code(
     })?;
     off_thread(move || {
         let may_write = access == KeyAccess::Write;
-        Ok(json!({"key": key, "may_write": may_write, "user": user_name(&server)}))
+        let answer = json!({"key": key, "may_write": may_write, "user": user_name(&server)});
+        Ok(json_output::compact(&answer))
     })
     .await
 }
@@ -78,7 +80,7 @@ pub(super) async fn describe(
     off_thread(move || {
         let project = server.project()?;
         let store = project.engine.store();
-        Ok(json!({
+        Ok(json_output::compact(&json!({
             "project": store.project_name(),
             "path": store.location().project.to_string_lossy(),
             "branch": GitFolders::of(&server.checkout).and_then(|git| git.branch()),
@@ -88,7 +90,7 @@ pub(super) async fn describe(
             "port": server.port,
             "exists": store.exists().unwrap_or(false),
             "verbs": *VERB_LIST,
-        }))
+        })))
     })
     .await
 }
@@ -121,7 +123,7 @@ pub(super) async fn call(
 }
 
 impl WebCall {
-    fn run(&self, server: &WebServer) -> Result<Value, WebError> {
+    fn run(&self, server: &WebServer) -> Result<String, WebError> {
         let caller = self.caller()?;
         let project = server.project()?;
         let authority = match self.access {
@@ -132,7 +134,7 @@ impl WebCall {
         if let Some(question) = self.verb.question.and_then(|ask| ask(&ctx, &self.fields)) {
             self.check_confirmed(&question)?;
         }
-        Ok((self.verb.run)(&ctx, self.fields.clone())?.to_json())
+        Ok((self.verb.run)(&ctx, self.fields.clone())?.to_json_line())
     }
 
     /// Who calls: for a write, a person who gave their name to a browser that may write.
@@ -181,11 +183,11 @@ impl WebCall {
 
 /// Runs what may take its time on a thread of its own, and answers with what comes of it.
 async fn off_thread(
-    work: impl FnOnce() -> Result<Value, WebError> + Send + 'static,
+    work: impl FnOnce() -> Result<String, WebError> + Send + 'static,
 ) -> Result<Response, WebError> {
     let done = tokio::task::spawn_blocking(work).await;
-    let value = done.map_err(|error| CommandError::of_error("INTERNAL_ERROR", &error))??;
-    Ok(access::json(&value))
+    let line = done.map_err(|error| CommandError::of_error("INTERNAL_ERROR", &error))??;
+    Ok(access::json(line))
 }
 
 /// Reads the JSON of a body that is neither too large nor too slow.
