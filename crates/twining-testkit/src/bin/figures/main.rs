@@ -14,6 +14,7 @@ mod readers;
 mod search;
 mod store;
 mod table;
+mod top;
 mod ui;
 mod write_acknowledgement;
 
@@ -84,6 +85,8 @@ enum FigurePart {
     Follow,
     /// The page: start, notices, idle, and in a browser
     Ui,
+    /// The terminal: first frame, keys, idle
+    Top,
 }
 
 /// What this program is to itself.
@@ -162,6 +165,7 @@ fn report(arguments: FigureArguments) -> BenchResult<()> {
             FigurePart::Crowd => many_processes::crowd(&mut bench)?,
             FigurePart::Follow => log_following::follow(&mut bench)?,
             FigurePart::Ui => ui::ui(&mut bench)?,
+            FigurePart::Top => top::top(&mut bench)?,
         }
     }
     show(&format!(
