@@ -156,6 +156,10 @@ test("discard a proposed guard", async ({ page, project }) => {
   await settle(page, "Discard", { reason: "the builder cannot do migrations" });
   await expect(waiting).toBeHidden();
   expect(project.read(".twining/policy.yml")).not.toContain("no-direct-sql");
+  await page.goto(new URL("/?settled=1", page.url()).href);
+  await expect(page.locator(".item .settled").first()).toContainText(
+    /discarded by kim.*the builder cannot do migrations/,
+  );
 });
 
 test("lift a guard for a while, and end that", async ({ page, project }) => {
