@@ -129,7 +129,9 @@ test("promote a proposed guard: it blocks", async ({ page, project }) => {
   await expect(waiting).toBeHidden();
   expect((await bash(project, "psql -c 'select 1'")).out).toContain("deny");
   expect(project.read(".twining/policy.yml")).not.toContain("status: proposed");
-  expect(proposed).toBe("no-direct-sql");
+  await page.goto(new URL(`/g/${proposed}`, page.url()).href);
+  await expect(page.locator(".option .summary")).toHaveText(["Bash: psql -c 'select 1'"]);
+  await expect(page.locator(".panel", { hasText: "Said about it" })).toContainText("was promoted");
 });
 
 test.describe("refused", () => {

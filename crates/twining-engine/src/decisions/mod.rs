@@ -22,6 +22,7 @@ pub use commits::{
     LinkCommitOutcome, LinkSource,
 };
 pub use decide::{Conflict, DecideInput, DecideOutcome};
+pub(crate) use dependencies::rests_on_it;
 pub use dependencies::{
     Dependent, ImpactInput, ImpactOutcome, RelatedEntry, Risk, TraceInput, TraceLink, TraceOutcome,
 };

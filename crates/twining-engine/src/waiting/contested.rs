@@ -8,7 +8,7 @@ use twining_store::{ActiveContest, UnsettledDecision};
 use super::answers::{RatedDecision, consequences, href, named, quoted};
 use super::inbox::{Inbox, Pending};
 use super::item::{Gravity, WaitingAnswer, WaitingItem, WaitingKind, WaitingSubject};
-use crate::decisions::{binding_dependents, clashes_of, contesting, is_by_person};
+use crate::decisions::{binding_dependents, clashes_of, contesting, is_by_person, rests_on_it};
 use crate::failure::Failure;
 use crate::fields;
 
@@ -112,7 +112,7 @@ fn subject(rated: &RatedDecision) -> WaitingSubject {
         detail: Some(fields::shorten(&decision.rationale, REASON)),
         by: Some(decision.agent_id.clone()),
         status: Some(decision.status.as_str().to_owned()),
-        rests_on_it: Some(rated.rests_on_it()),
+        rests_on_it: Some(rests_on_it(decision, rated.dependents)),
         href: href("d", decision.id.as_str()),
     }
 }

@@ -1,6 +1,7 @@
 //! What is listed, in which order, and what is said of it.
 
 use super::*;
+use crate::ImpactInput;
 
 #[test]
 fn a_contradiction_names_both_sides_and_what_each_answer_would_do() {
@@ -16,6 +17,9 @@ fn a_contradiction_names_both_sides_and_what_each_answer_would_do() {
         sides,
         [(sessions.to_string(), Some("")), (jwt.to_string(), Some("1 decision, 1 guard"))]
     );
+    let weighed = ImpactInput { decision_id: jwt.to_string() };
+    let impact = project.engine.impact(&weighed).expect("weighs");
+    assert_eq!(impact.rests_on_it, "1 decision, 1 guard", "its page says the same");
     let labels: Vec<&str> = item.answers.iter().map(|answer| answer.label.as_str()).collect();
     assert_eq!(
         labels,
