@@ -56,6 +56,17 @@ test("settle a contested decision: what is in force stays, and the page of the d
   await expect(page.locator(".result-inner button").first()).toHaveText("Decide…");
 });
 
+test("keep both: they contest each other no more", async ({ page, project }) => {
+  await contradict(project);
+  const contested = await item(page, await project.ui(), "contested");
+  await contested.getByRole("button", { name: "Keep both" }).click();
+  await expect(page.locator("dialog .then")).toContainText("no longer shown as contradicting");
+  await settle(page, "Keep both", { reason: "one for people, one for machines" });
+  await expect(contested).toBeHidden();
+  const why = await project.call("ada", "why", { scope: "src/auth/" });
+  expect(why).toMatchObject({ contested: false, active_count: 2 });
+});
+
 test("a third decision replaces both", async ({ page, project }) => {
   const { jwt, sessions } = await contradict(project);
   const contested = await item(page, await project.ui(), "contested");

@@ -41,6 +41,28 @@ fn a_contradiction_names_both_sides_and_what_each_answer_would_do() {
 }
 
 #[test]
+fn a_contradiction_of_three_speaks_of_no_two() {
+    let project = Project::new();
+    let first = project.decide(&choice("api", "src/a/", "Use REST")).id;
+    let second = project.decide(&choice("api", "src/b/", "Use SOAP")).id;
+    let newcomer = project.decide(&choice("api", "src/", "Use gRPC")).id;
+    let item = waiting(&project).remove(0);
+    assert_eq!(item.title, "Use gRPC ⇄ Use REST and 1 more");
+    assert_eq!(item.subjects.len(), 3);
+    let said = item.answers.iter().map(|answer| format!("{}: {}\n", answer.label, answer.then));
+    let said = said.chain([item.why_you.clone()]).collect::<String>();
+    for two in ["oth ", "third", "the other "] {
+        assert!(!said.contains(two), "{two}: {said}");
+    }
+    let keep_all = &item.answers[2];
+    assert_eq!(keep_all.label, "Keep all");
+    give(&project, keep_all).expect("is given");
+    assert_eq!(kinds(&project), []);
+    let agreed = project.decision(&newcomer).compatible_with;
+    assert_eq!(agreed, [first.to_string(), second.to_string()]);
+}
+
+#[test]
 fn the_gravest_kind_comes_first_and_in_it_what_waited_longest() {
     let project = Project::new();
     let second = project.post("need", "wait for me");
