@@ -336,6 +336,7 @@ export interface Verbs {
         overridden_by?: string;
         override_reason?: string;
         override_authority?: "claimed" | "confirmed";
+        compatible_with?: string[];
         history?: {
           at: string;
           status: "active" | "provisional" | "superseded" | "overridden";
@@ -615,6 +616,10 @@ export interface Verbs {
         id: string;
         rivals: string[];
       }[];
+      kept_beside?: {
+        id: string;
+        rivals: string[];
+      }[];
       overridden?: string[];
       authority?: "claimed" | "confirmed";
       redacted?: {
@@ -701,6 +706,7 @@ export interface Verbs {
           overridden_by?: string;
           override_reason?: string;
           override_authority?: "claimed" | "confirmed";
+          compatible_with?: string[];
           history?: {
             at: string;
             status: "active" | "provisional" | "superseded" | "overridden";
@@ -808,6 +814,7 @@ export interface Verbs {
         overridden_by?: string;
         override_reason?: string;
         override_authority?: "claimed" | "confirmed";
+        compatible_with?: string[];
         history?: {
           at: string;
           status: "active" | "provisional" | "superseded" | "overridden";
@@ -851,6 +858,7 @@ export interface Verbs {
         summary: string;
       }[];
       commits: string[];
+      rests_on_it: string;
       risk: "low" | "medium" | "high";
       summary: string;
       truncated?: boolean;

@@ -56,6 +56,17 @@ test("settle a contested decision: what is in force stays, and the page of the d
   await expect(page.locator(".result-inner button").first()).toHaveText("Decide…");
 });
 
+test("keep both: they contest each other no more", async ({ page, project }) => {
+  await contradict(project);
+  const contested = await item(page, await project.ui(), "contested");
+  await contested.getByRole("button", { name: "Keep both" }).click();
+  await expect(page.locator("dialog .then")).toContainText("no longer shown as contradicting");
+  await settle(page, "Keep both", { reason: "one for people, one for machines" });
+  await expect(contested).toBeHidden();
+  const why = await project.call("ada", "why", { scope: "src/auth/" });
+  expect(why).toMatchObject({ contested: false, active_count: 2 });
+});
+
 test("a third decision replaces both", async ({ page, project }) => {
   const { jwt, sessions } = await contradict(project);
   const contested = await item(page, await project.ui(), "contested");
@@ -129,7 +140,9 @@ test("promote a proposed guard: it blocks", async ({ page, project }) => {
   await expect(waiting).toBeHidden();
   expect((await bash(project, "psql -c 'select 1'")).out).toContain("deny");
   expect(project.read(".twining/policy.yml")).not.toContain("status: proposed");
-  expect(proposed).toBe("no-direct-sql");
+  await page.goto(new URL(`/g/${proposed}`, page.url()).href);
+  await expect(page.locator(".option .summary")).toHaveText(["Bash: psql -c 'select 1'"]);
+  await expect(page.locator(".panel", { hasText: "Said about it" })).toContainText("was promoted");
 });
 
 test.describe("refused", () => {
@@ -156,6 +169,10 @@ test("discard a proposed guard", async ({ page, project }) => {
   await settle(page, "Discard", { reason: "the builder cannot do migrations" });
   await expect(waiting).toBeHidden();
   expect(project.read(".twining/policy.yml")).not.toContain("no-direct-sql");
+  await page.goto(new URL("/?settled=1", page.url()).href);
+  await expect(page.locator(".item .settled").first()).toContainText(
+    /discarded by kim.*the builder cannot do migrations/,
+  );
 });
 
 test("lift a guard for a while, and end that", async ({ page, project }) => {

@@ -164,9 +164,13 @@ test.describe("two real agents", () => {
     page,
     project,
   }) => {
-    const { jwt, sessions } = await contradict(project);
+    const agents = { ada: await project.agent("ada"), bob: await project.agent("bob") };
     await open(page, await project.ui(), "/");
-    await expect(page.locator(".item")).toHaveCount(1);
+    await expect(page.locator(".item")).toHaveCount(0);
+    const { jwt, sessions } = await contradict(project, (agent, decision) =>
+      agents[agent].call("twining_decide", decision),
+    );
+    await expect(page.locator(".item .badge")).toHaveText(["contested"]);
     await page.keyboard.press("j");
     await page.keyboard.press("s");
     await page.getByRole("dialog").locator("[name=reason]").fill("no store to run");
@@ -175,8 +179,13 @@ test.describe("two real agents", () => {
     await page.locator("dialog [name='confirm word']").fill(await word.textContent());
     await page.keyboard.press("Enter");
     await expect(page.locator(".result-inner")).toContainText("Done");
-    const context = await project.call("bob", "assemble", { task: "sessions", scope: "src/auth/" });
-    expect(context.active_decisions.map(({ id }) => id)).toContain(jwt);
-    expect(JSON.stringify(context.active_decisions)).not.toContain(sessions);
+    const context = await agents.bob.call("twining_assemble", {
+      task: "open sessions in redis",
+      scope: "src/auth/session.ts",
+    });
+    expect(context.active_decisions.map(({ id }) => id)).toEqual([jwt]);
+    expect(context.overridden).toMatchObject([
+      { id: sessions, by: "kim", reason: "no store to run" },
+    ]);
   });
 });

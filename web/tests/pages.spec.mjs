@@ -50,6 +50,8 @@ test("any unambiguous beginning or end of an id leads to the record", async ({ p
   expect(new URL(page.url()).pathname).toBe(`/d/${shop.story.money}`);
   await page.goto(`${shop.ui.origin}/e/${shop.story.finding.slice(-8)}`);
   await expect(page.locator("h1")).toContainText("The proxy strips");
+  await page.goto(`${shop.ui.origin}/e/${shop.story.finding.slice(0, 20)}`);
+  await expect(page.locator("h1")).toContainText("The proxy strips");
 });
 
 test("the link's code becomes a key and leaves the address", async ({ page, shop }) => {

@@ -11,6 +11,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
@@ -41,6 +42,7 @@ export class Project {
     this.dir = path.join(this.home, name);
     this.env = environment(this.home);
     this.servers = [];
+    this.agents = [];
     mkdirSync(this.dir);
     mkdirSync(path.join(this.home, "run"), { mode: 0o700 });
     writeFileSync(
@@ -116,8 +118,21 @@ export class Project {
     return server;
   }
 
+  /** Starts `twining mcp` for an agent of this name. */
+  async agent(name) {
+    const agent = new Agent(this, name);
+    this.agents.push(agent);
+    await agent.request("initialize", {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "test", version: "1" },
+    });
+    agent.send({ method: "notifications/initialized" });
+    return agent;
+  }
+
   async remove() {
-    await Promise.all(this.servers.map((server) => server.stop()));
+    await Promise.all([...this.servers, ...this.agents].map((process) => process.stop()));
     rmSync(this.home, { recursive: true, force: true });
   }
 }
@@ -133,6 +148,49 @@ function piped(program, words, input, options) {
     child.stdin.on("error", () => undefined);
     child.stdin.end(input);
   });
+}
+
+/** A running `twining mcp`: one JSON-RPC message a line. */
+export class Agent {
+  constructor({ dir, env }, name) {
+    this.answers = new Map();
+    this.child = spawn(TWINING, ["mcp", "--agent", name], {
+      cwd: dir,
+      env,
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    this.ended = new Promise((resolve) => this.child.once("exit", resolve));
+    createInterface({ input: this.child.stdout }).on("line", (line) => {
+      const message = JSON.parse(line);
+      this.answers.get(message.id)?.(message);
+    });
+  }
+
+  send(message) {
+    this.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  }
+
+  async request(method, params) {
+    const id = this.answers.size + 1;
+    const answer = new Promise((resolve) => this.answers.set(id, resolve));
+    this.send({ id, method, params });
+    const { result, error } = await answer;
+    if (error) throw new Error(`${method}: ${JSON.stringify(error)}`);
+    return result;
+  }
+
+  /** What a tool answers. */
+  async call(tool, input) {
+    const result = await this.request("tools/call", { name: tool, arguments: input });
+    if (result.isError) throw new Error(`${tool}: ${JSON.stringify(result.content)}`);
+    return result.structuredContent;
+  }
+
+  /** Ends as a host ends it: nothing more comes on its input. */
+  async stop() {
+    this.child.stdin.end();
+    await this.ended;
+  }
 }
 
 /** A running `twining ui`. */

@@ -18,9 +18,12 @@ export function makeOlder(project, id, minutes) {
   project.write(file, lines.join("\n"));
 }
 
-/** Two decisions that contradict each other. */
-export async function contradict(project) {
-  const jwt = await project.call("ada", "decide", {
+/** Two decisions that contradict each other; told by command lines if nothing else is said. */
+export async function contradict(
+  project,
+  decide = (agent, decision) => project.call(agent, "decide", decision),
+) {
+  const jwt = await decide("ada", {
     summary: "Use stateless JWT for sessions",
     domain: "architecture",
     scope: "src/auth/",
@@ -31,7 +34,7 @@ export async function contradict(project) {
     confidence: "high",
     affected_files: ["src/auth/jwt.ts"],
   });
-  const sessions = await project.call("bob", "decide", {
+  const sessions = await decide("bob", {
     summary: "Use server sessions in redis",
     domain: "architecture",
     scope: "src/auth/",

@@ -51,8 +51,8 @@ pub use context::{
     WhatChangedInput, WhatChangedOutcome,
 };
 pub use decisions::{
-    CommitDecision, CommitDetails, CommitsInput, CommitsOutcome, Conflict, ContestedDecision,
-    DecideInput, DecideOutcome, DecisionHit, DecisionsInput, DecisionsOutcome, Dependent,
+    CommitDecision, CommitDetails, CommitsInput, CommitsOutcome, Conflict, DecideInput,
+    DecideOutcome, DecisionHit, DecisionRivals, DecisionsInput, DecisionsOutcome, Dependent,
     ImpactInput, ImpactOutcome, LinkCommitInput, LinkCommitOutcome, ListedDecision, MergeClash,
     Move, OverrideInput, OverrideOutcome, PromoteInput, PromoteOutcome, PromotionRefusal,
     ReconsiderInput, ReconsiderOutcome, RelatedEntry, RenameHistory, Risk, SearchDecisionsInput,

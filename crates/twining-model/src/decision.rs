@@ -177,6 +177,10 @@ pub struct Decision {
     /// How sure we are that a person did it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub override_authority: Option<Authority>,
+    /// Decisions it was agreed to stand beside, although they seem to contradict it. One of two
+    /// says so for both.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub compatible_with: Vec<String>,
     /// Every change of status since it was made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<StatusChange>,

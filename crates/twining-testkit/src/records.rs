@@ -50,6 +50,7 @@ pub fn decision(ids: &IdSource, summary: &str) -> Decision {
         overridden_by: None,
         override_reason: None,
         override_authority: None,
+        compatible_with: Vec::new(),
         history: Vec::new(),
         assembled_before: None,
         origin: None,

@@ -343,6 +343,7 @@ function remarks(reply: Record<string, unknown>): string[] {
     ["conflicts", "Conflicts with"],
     ["refused", "Refused"],
     ["contested", "Still contested"],
+    ["kept_beside", "Kept beside others"],
     ["already_active", "Already active"],
     ["already_closed", "Closed before"],
     ["not_found", "Not found"],

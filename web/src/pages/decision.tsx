@@ -5,7 +5,7 @@ import { actsOf, chosenActs, offer, type Act } from "../acts/act";
 import { decideAnew, overrideDecision, promoteDecision, reconsiderDecision } from "../acts/offers";
 import { useKeys } from "../core/keys";
 import { useVerb } from "../core/loader";
-import { clock, count } from "../core/time";
+import { clock } from "../core/time";
 import type { Decision, Output } from "../core/types";
 import { Age, Answer, Badge, CommandLine, PageHead, Panel, RowLink } from "../ui/parts";
 import { ActButtons, DecisionBody, EntryType, Paths, Status } from "../ui/records";
@@ -96,7 +96,7 @@ function Whole({ id }: { id: string }) {
         )}
       </PageHead>
       <div class={rivals.length > 0 ? "columns even" : "columns"}>
-        <Side decision={decision} rests={restsOnIt(impact.data.value)} />
+        <Side decision={decision} rests={impact.data.value?.rests_on_it} />
         {rivals.map((rival) => (
           <Side
             key={rival.id}
@@ -133,16 +133,6 @@ function Side({
       </div>
     </section>
   );
-}
-
-function restsOnIt(impact: Output<"impact"> | undefined): string | undefined {
-  if (!impact) return undefined;
-  const parts = [
-    impact.dependents.length && count(impact.dependents.length, "decision"),
-    impact.affected_files.length && count(impact.affected_files.length, "file"),
-    impact.entries.length && count(impact.entries.length, "entry", "entries"),
-  ];
-  return parts.filter(Boolean).join(", ");
 }
 
 function Impact({ of }: { of: Output<"impact"> | undefined }) {

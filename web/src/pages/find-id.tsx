@@ -1,4 +1,4 @@
-// Records by an unambiguous beginning or end of their id.
+// Records by an unambiguous beginning of their id; of the newest, an end will do.
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
@@ -7,7 +7,7 @@ import { go } from "../core/router";
 import { PageHead } from "../ui/parts";
 
 const WHOLE_ID = 26;
-/** How many of the newest records are looked through. */
+/** How many of the newest records are looked through for the end of an id. */
 const LOOKED_THROUGH = 500;
 
 interface FullId {
@@ -36,11 +36,11 @@ export function useFullId(given: string, kind: "d" | "e"): FullId {
 }
 
 async function lookUp(part: string): Promise<{ id: string; kind: "d" | "e" } | undefined> {
-  const exact = await read("read", { ids: [part] });
-  if (exact.decisions?.[0]) return { id: exact.decisions[0].id, kind: "d" };
-  if (exact.entries[0]) return { id: exact.entries[0].id, kind: "e" };
-  const upper = part.toUpperCase();
-  const fits = ({ id }: { id: string }) => id.startsWith(upper) || id.endsWith(upper);
+  const found = await read("read", { ids: [part] });
+  if (found.decisions?.[0]) return { id: found.decisions[0].id, kind: "d" };
+  if (found.entries[0]) return { id: found.entries[0].id, kind: "e" };
+  const end = part.toUpperCase();
+  const fits = ({ id }: { id: string }) => id.endsWith(end);
   const [decisions, entries] = await Promise.all([
     read("decisions", { limit: LOOKED_THROUGH }),
     read("recent", { n: LOOKED_THROUGH }),

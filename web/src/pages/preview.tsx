@@ -28,6 +28,7 @@ const SECTIONS: Record<string, string> = {
   recent_findings: "findings",
   related_entities: "entities",
   omitted: "lines of the rest",
+  frame: "task, counts and names",
 };
 const OMISSIONS: Record<string, string> = {
   less_relevant: "less relevant",

@@ -7,6 +7,7 @@ import { go } from "../core/router";
 import { age } from "../core/time";
 import type { Trace } from "../core/types";
 import {
+  Age,
   AgentLink,
   Answer,
   Badge,
@@ -16,6 +17,8 @@ import {
   Fields,
   PageHead,
   Panel,
+  RowLink,
+  type Tone,
 } from "../ui/parts";
 import { ActButtons, origin } from "../ui/records";
 import { Inline } from "../ui/markdown";
@@ -34,44 +37,71 @@ export function Fired({ guard, count: words }: { guard: string; count: string })
     if (trace.about && !verdicts.has(trace.about))
       verdicts.set(trace.about, trace.type === "approval" ? "right" : "wrong");
   }
-  const rows = all.filter((trace) => !trace.about);
+  // The rest is about the guard itself: that it was proposed, promoted, lifted.
+  const hasFired = (trace: Trace) =>
+    trace.type === "violation" && trace.source === "enforcement_hook";
+  const rows = all.filter(hasFired);
+  const rest = all.filter((trace) => !trace.about && !hasFired(trace));
   const chosen = rows[active.value];
   return (
-    <div class="columns list-detail short">
-      <Panel title="Fired" count={words} class="list-panel">
-        <Answer of={traces}>
-          {() =>
-            rows.length === 0 ? (
-              <Empty>
-                It never refused anything. Each time it does, the call and what became of it appear
-                here.
-              </Empty>
-            ) : (
-              <div class="list-box">
-                <VirtualList
-                  name="fired"
-                  label="Times it fired"
-                  total={rows.length}
-                  rowHeight={TRACE_ROW}
-                  active={active}
-                  onOpen={(index) => go(`/t/${rows[index]?.id}`)}
-                  row={(index) => (
-                    <TraceRow trace={rows[index]} verdict={verdicts.get(rows[index]?.id ?? "")} />
-                  )}
-                />
-              </div>
-            )
-          }
-        </Answer>
-      </Panel>
-      <aside class="panel detail-panel" aria-label="The chosen time">
-        {chosen ? (
-          <TraceBody trace={chosen} />
-        ) : (
-          <p class="muted">Choose a time to see the call.</p>
-        )}
-      </aside>
-    </div>
+    <>
+      <div class="columns list-detail short">
+        <Panel title="Fired" count={words} class="list-panel">
+          <Answer of={traces}>
+            {() =>
+              rows.length === 0 ? (
+                <Empty>
+                  It never refused anything. Each time it does, the call and what became of it appear
+                  here.
+                </Empty>
+              ) : (
+                <div class="list-box">
+                  <VirtualList
+                    name="fired"
+                    label="Times it fired"
+                    total={rows.length}
+                    rowHeight={TRACE_ROW}
+                    active={active}
+                    onOpen={(index) => go(`/t/${rows[index]?.id}`)}
+                    row={(index) => (
+                      <TraceRow trace={rows[index]} verdict={verdicts.get(rows[index]?.id ?? "")} />
+                    )}
+                  />
+                </div>
+              )
+            }
+          </Answer>
+        </Panel>
+        <aside class="panel detail-panel" aria-label="The chosen time">
+          {chosen ? (
+            <TraceBody trace={chosen} />
+          ) : (
+            <p class="muted">Choose a time to see the call.</p>
+          )}
+        </aside>
+      </div>
+      {rest.length > 0 && (
+        <Panel title="Said about it" count={rest.length}>
+          <ul class="rows">
+            {rest.map((trace) => (
+              <RowLink
+                key={trace.id}
+                href={`/t/${trace.id}`}
+                lead={<Badge tone={traceTone(trace)}>{trace.type}</Badge>}
+                side={
+                  <>
+                    {trace.context.agent} <Age at={trace.timestamp} />
+                  </>
+                }
+                below={trace.event.why}
+              >
+                {trace.event.what_happened}
+              </RowLink>
+            ))}
+          </ul>
+        </Panel>
+      )}
+    </>
   );
 }
 
@@ -79,14 +109,16 @@ function traceWord(trace: Trace): string {
   return trace.blocked ? "blocked" : trace.type;
 }
 
+function traceTone(trace: Trace): Tone {
+  return trace.blocked ? "blocking" : trace.type === "approval" ? "good" : "minor";
+}
+
 function TraceRow({ trace, verdict }: { trace: Trace | undefined; verdict: string | undefined }) {
   if (!trace) return null;
   return (
     <div class="entry-row">
       <div class="line">
-        <Badge tone={trace.blocked ? "blocking" : trace.type === "approval" ? "good" : "minor"}>
-          {traceWord(trace)}
-        </Badge>
+        <Badge tone={traceTone(trace)}>{traceWord(trace)}</Badge>
         {verdict && <Badge tone={verdict === "right" ? "good" : "grave"}>{verdict}</Badge>}
         <span>{trace.context.agent}</span>
         <span class="push">{age(trace.timestamp)}</span>
@@ -103,8 +135,7 @@ function TraceBody({ trace }: { trace: Trace }) {
   return (
     <>
       <p class="meta">
-        <Badge tone={trace.blocked ? "blocking" : "minor"}>{traceWord(trace)}</Badge>{" "}
-        <Clock at={trace.timestamp} /> <AgentLink name={trace.context.agent} />
+        <Badge tone={traceTone(trace)}>{traceWord(trace)}</Badge> <Clock at={trace.timestamp} /> <AgentLink name={trace.context.agent} />
       </p>
       <pre class="call">
         <code>{trace.event.what_happened}</code>

@@ -139,6 +139,15 @@ export function EntryBody({ entry }: { entry: Entry }) {
 }
 
 /** Everything a decision says. */
+function idLinks(ids: string[]) {
+  if (ids.length === 0) return undefined;
+  return ids.map((id) => (
+    <>
+      <IdLink key={id} id={id} kind="d" />{" "}
+    </>
+  ));
+}
+
 export function DecisionBody({
   decision,
   restsOnIt,
@@ -195,15 +204,8 @@ export function DecisionBody({
               <Paths paths={decision.commit_hashes.map((hash) => hash.slice(0, 12))} />
             ),
           ],
-          [
-            "Depends on",
-            decision.depends_on.length > 0 &&
-              decision.depends_on.map((id) => (
-                <>
-                  <IdLink key={id} id={id} kind="d" />{" "}
-                </>
-              )),
-          ],
+          ["Depends on", idLinks(decision.depends_on)],
+          ["Agreed to stand beside", idLinks(decision.compatible_with ?? [])],
           ["Supersedes", decision.supersedes && <IdLink id={decision.supersedes} kind="d" />],
           [
             "Superseded by",

@@ -16,6 +16,10 @@ use crate::search::{
     self, DecisionSearch, EntrySearch, RankedRecord, Ranking, ScoreParts, SearchMode, SearchQuery,
 };
 
+/// The length of an id, and the fewest characters that are taken for the beginning of one.
+const ID_LENGTH: usize = 26;
+const ID_CHARS: usize = 8;
+
 /// Which entries to read.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -35,7 +39,7 @@ pub struct ReadInput {
     pub limit: Option<usize>,
     /// Where the page begins, counted from the newest
     pub offset: Option<usize>,
-    /// Ids of entries or decisions, such as assemble omitted
+    /// Ids of entries or decisions, such as assemble omitted; a unique beginning will do
     pub ids: Vec<String>,
 }
 
@@ -193,11 +197,12 @@ fn fetch(view: &View<'_>, ids: &[String]) -> Result<ReadOutcome, Failure> {
     let ids = text::list("ids", ids, limits::PAGE, limits::NAME_BYTES)?;
     let (mut entries, mut decisions, mut missing) = (Vec::new(), Vec::new(), Vec::new());
     for id in ids {
-        if let Some(entry) = view.entries().get(&id)? {
+        let whole = whole_id(view, &id)?;
+        if let Some(entry) = view.entries().get(&whole)? {
             entries.push(entry);
             continue;
         }
-        match Id::read(&id).map(|id| view.decisions().get(&id)).transpose()?.flatten() {
+        match Id::read(&whole).map(|id| view.decisions().get(&id)).transpose()?.flatten() {
             Some(decision) => decisions.push(decision),
             None => missing.push(id),
         }
@@ -208,6 +213,21 @@ fn fetch(view: &View<'_>, ids: &[String]) -> Result<ReadOutcome, Failure> {
     entries.iter_mut().for_each(fill_origin);
     let truncated = cut || also_cut;
     Ok(ReadOutcome { entries, total_count, next_offset: None, truncated, decisions, missing })
+}
+
+/// The one id that begins so, or what was given.
+fn whole_id(view: &View<'_>, given: &str) -> Result<String, StoreError> {
+    let is_part = (ID_CHARS..ID_LENGTH).contains(&given.len());
+    if !is_part || view.entries().get(given)?.is_some() {
+        return Ok(given.to_owned());
+    }
+    let upper = given.to_ascii_uppercase();
+    // The id of a decision's announcement begins like its own: the decision is meant.
+    if let [only] = &view.decisions().with_id_prefix(&upper, 2)?[..] {
+        return Ok(only.to_string());
+    }
+    let mut entries = view.entries().with_id_prefix(&upper, 2)?;
+    Ok(entries.pop().filter(|_| entries.is_empty()).unwrap_or_else(|| given.to_owned()))
 }
 
 /// The newest entries, newest first.
@@ -385,6 +405,24 @@ mod tests {
         let outcome = project.engine.read(&input).expect("reads");
         assert_eq!(summaries(&outcome.entries), ["finding 4", "finding 5"]);
         assert_eq!(outcome.total_count, 5);
+    }
+
+    #[test]
+    fn a_unique_beginning_of_an_id_is_enough_however_old_the_record_is() {
+        let project = Project::new();
+        let decided = project.decide(&choice("auth", "src/auth/", "sign every token")).id;
+        let first = project.post("finding", "first");
+        for n in 0..3 {
+            project.post("finding", &format!("later {n}"));
+        }
+        let ids = [decided.as_str(), &first].map(|id| id[..24].to_ascii_lowercase()).to_vec();
+        let fetch = |ids| project.engine.read(&ReadInput { ids, ..ReadInput::default() });
+        let found = fetch(ids).expect("reads");
+        assert_eq!((summaries(&found.entries), found.decisions.len()), (vec!["first"], 1));
+        project.clock.advance_ms(60_000);
+        let ambiguous = project.post("finding", "a minute later")[..8].to_owned();
+        project.post("finding", "just after it");
+        assert_eq!(fetch(vec![ambiguous.clone()]).expect("reads").missing, [ambiguous]);
     }
 
     #[test]

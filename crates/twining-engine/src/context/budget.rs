@@ -402,12 +402,13 @@ fn negations_and_numbers(candidate: &ContextCandidate) -> BTreeSet<String> {
     words.filter(|word| turns_meaning(word)).map(str::to_owned).collect()
 }
 
-/// Tokens of a record, with the comma after it.
-pub(super) fn tokens<T: Serialize>(record: &T) -> u64 {
-    (chars(record) + 1).div_ceil(CHARS_PER_TOKEN) as u64
+/// The tokens of so many characters.
+pub(super) fn tokens(chars: usize) -> u64 {
+    chars.div_ceil(CHARS_PER_TOKEN) as u64
 }
 
-fn chars<T: Serialize>(value: &T) -> usize {
+/// Characters of a value as JSON.
+pub(super) fn chars<T: Serialize>(value: &T) -> usize {
     let mut counted = CharCounter(0);
     serde_json::to_writer(&mut counted, value).map_or(usize::MAX / 2, |()| counted.0)
 }

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::context::assemble::{AssembledContext, OmittedRecord};
-use crate::context::budget::{CHARS_PER_TOKEN, tokens};
+use crate::context::budget::{chars, tokens};
 
 /// Records left out that are explained.
 const MOST_EXPLAINED: usize = 200;
@@ -49,15 +49,15 @@ impl ExplainedOmission {
             because,
             score: (score * 100.0).round() / 100.0,
             listed: line.is_some(),
-            tokens: line.map(|chars| chars.div_ceil(CHARS_PER_TOKEN) as u64),
+            tokens: line.map(tokens),
         }
     }
 }
 
-/// What a list of the context costs.
+/// What a part of the context costs. All parts add up to the estimate.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SectionCost {
-    /// The list.
+    /// The list, or `frame` for what is around the records: task, scope, counts, names of lists.
     pub section: &'static str,
     /// Its records.
     pub records: u64,
@@ -67,6 +67,7 @@ pub struct SectionCost {
 
 /// Adds the costs of what is told, and everything that is left out.
 pub(super) fn explain(context: &mut AssembledContext, mut omitted: Vec<OmittedRecord>) {
+    let lines = cost("omitted", &mut context.omitted, |_, _| {});
     // What the agent is told comes first, as it is told it.
     omitted.sort_by_key(|record| record.explained.as_ref().is_none_or(|why| !why.listed));
     omitted.truncate(MOST_EXPLAINED.max(context.omitted.len()));
@@ -81,11 +82,12 @@ pub(super) fn explain(context: &mut AssembledContext, mut omitted: Vec<OmittedRe
         cost("overridden", &mut context.overridden, |one, n| one.tokens = Some(n)),
         cost("claims", &mut context.claims, |one, n| one.tokens = Some(n)),
         cost("handoffs", &mut context.handoffs, |one, n| one.tokens = Some(n)),
+        lines,
     ];
-    let lines = || context.omitted.iter().filter_map(|record| record.explained.as_ref()?.tokens);
-    let (records, tokens) = (lines().count() as u64, lines().sum());
-    sections.push(SectionCost { section: "omitted", records, tokens });
     sections.retain(|section| section.records > 0);
+    let counted = sections.iter().map(|section| section.tokens).sum();
+    let tokens = context.token_estimate.saturating_sub(counted);
+    sections.push(SectionCost { section: "frame", records: 0, tokens });
     context.sections = sections;
 }
 
@@ -95,11 +97,13 @@ fn cost<T: Serialize>(
     records: &mut [T],
     tell: impl Fn(&mut T, u64),
 ) -> SectionCost {
+    // Rounded once for all of them: those of many short records would exceed the whole.
     let mut sum = 0;
     for record in records.iter_mut() {
-        let cost = tokens(record);
-        tell(record, cost);
+        // With the comma after it.
+        let cost = chars(record) + 1;
+        tell(record, tokens(cost));
         sum += cost;
     }
-    SectionCost { section, records: records.len() as u64, tokens: sum }
+    SectionCost { section, records: records.len() as u64, tokens: tokens(sum) }
 }

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use twining_model::{Decision, DecisionStatus, Entity, Id, limits};
 use twining_store::View;
 
+use crate::decisions::clauses::items_of;
 use crate::decisions::search::find;
+use crate::decisions::status_change::binding_dependents;
 use crate::failure::Failure;
 use crate::fields::{fit_reply, is_false};
 use crate::input_types::DIRECTIONS;
@@ -214,6 +216,8 @@ pub struct ImpactOutcome {
     pub entries: Vec<RelatedEntry>,
     /// Commits of it and of its dependents.
     pub commits: Vec<String>,
+    /// What rests on it directly and is in force, in words; empty for nothing.
+    pub rests_on_it: String,
     /// How much depends on it.
     pub risk: Risk,
     /// One sentence.
@@ -242,6 +246,7 @@ pub(super) fn impact(view: &View<'_>, input: &ImpactInput) -> Result<ImpactOutco
     let binding = dependents.iter().filter(|dependent| dependent.status.binds()).count();
     let risk = risk(&decision, binding, touched.files.len());
     Ok(ImpactOutcome {
+        rests_on_it: rests_on_it(&decision, binding_dependents(view, &id)?.len()),
         summary: sentence(binding, &touched, risk, decision.reversible),
         dependents,
         affected_files: touched.files.into_iter().collect(),
@@ -253,6 +258,14 @@ pub(super) fn impact(view: &View<'_>, input: &ImpactInput) -> Result<ImpactOutco
         truncated: cut_dependents || cut_entities || cut_entries,
         decision,
     })
+}
+
+/// What rests on a decision, in words; empty for nothing. `dependents` are those in force.
+pub(crate) fn rests_on_it(decision: &Decision, dependents: usize) -> String {
+    let decisions =
+        (dependents > 0).then(|| fields::count(dependents as u64, "decision", "decisions"));
+    let guard = (!items_of(decision).is_empty()).then(|| "1 guard".to_owned());
+    decisions.into_iter().chain(guard).collect::<Vec<_>>().join(", ")
 }
 
 #[derive(Default)]

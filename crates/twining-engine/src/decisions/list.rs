@@ -280,7 +280,11 @@ mod tests {
         assert_eq!(dates.must_not_use, ["moment"]);
         assert_eq!(rest.contested_by, std::slice::from_ref(&grpc.id));
         assert_eq!(grpc.contested_by, std::slice::from_ref(&rest.id));
-        let both = PromoteInput { decision_ids: vec![grpc.id.to_string()], ..Default::default() };
+        let both = PromoteInput {
+            decision_ids: vec![grpc.id.to_string()],
+            reason: Some("one for each side".into()),
+            ..PromoteInput::default()
+        };
         project.engine.promote(&caller("ada"), Authority::Claimed, &both).expect("promotes");
         let contested = DecisionsInput { contested: Some(true), ..DecisionsInput::default() };
         assert_eq!(list(&project, &contested).1, 0, "both are kept");

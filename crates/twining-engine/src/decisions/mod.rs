@@ -22,6 +22,7 @@ pub use commits::{
     LinkCommitOutcome, LinkSource,
 };
 pub use decide::{Conflict, DecideInput, DecideOutcome};
+pub(crate) use dependencies::rests_on_it;
 pub use dependencies::{
     Dependent, ImpactInput, ImpactOutcome, RelatedEntry, Risk, TraceInput, TraceLink, TraceOutcome,
 };
@@ -30,8 +31,8 @@ pub(crate) use search::same_domain;
 pub use search::{DecisionHit, SearchDecisionsInput, SearchDecisionsOutcome};
 pub(crate) use status_change::binding_dependents;
 pub use status_change::{
-    ContestedDecision, OverrideInput, OverrideOutcome, PromoteInput, PromoteOutcome,
-    PromotionRefusal, ReconsiderInput, ReconsiderOutcome,
+    DecisionRivals, OverrideInput, OverrideOutcome, PromoteInput, PromoteOutcome, PromotionRefusal,
+    ReconsiderInput, ReconsiderOutcome,
 };
 pub use why::{MergeClash, Move, RenameHistory, WhyDecision, WhyInput, WhyOutcome};
 pub(crate) use why::{clashes_of, contesting};

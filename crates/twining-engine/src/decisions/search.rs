@@ -142,6 +142,8 @@ pub(crate) fn disagree(left: &Decision, right: &Decision, folding: CaseFolding) 
         && same_domain(&left.domain, &right.domain)
         && Scope::read(&left.scope).overlaps(&Scope::read(&right.scope), folding)
         && fields::fold(&left.summary) != fields::fold(&right.summary)
+        && !left.compatible_with.iter().any(|id| id == right.id.as_str())
+        && !right.compatible_with.iter().any(|id| id == left.id.as_str())
 }
 
 /// The status of a decision that is out of force, and its replacement.

@@ -6,9 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use twining_model::{
-    Authority, Change, Decision, DecisionStatus, Id, InvalidInput, Time, limits, text,
-};
+use twining_model::{Authority, Change, Decision, DecisionStatus, Id, InvalidInput, limits, text};
 use twining_store::merge::CLASHES;
 use twining_store::{StoreError, View};
 
@@ -264,12 +262,12 @@ pub struct PromotionRefusal {
     pub reason: String,
 }
 
-/// A decision that was promoted although active ones disagree with it.
+/// A decision in force, and active ones that disagree with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct ContestedDecision {
+pub struct DecisionRivals {
     /// Its id.
     pub id: Id,
-    /// Active decisions that disagree with it, at most 20.
+    /// Those that disagree with it, at most 20.
     pub rivals: Vec<Id>,
 }
 
@@ -282,9 +280,12 @@ pub struct PromoteOutcome {
     pub already_active: Vec<Id>,
     /// Superseded or overridden.
     pub refused: Vec<PromotionRefusal>,
-    /// In conflict with active ones. The warning of it stays open unless a reason was given.
+    /// In conflict with active ones: no reason was given to keep them side by side.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub contested: Vec<ContestedDecision>,
+    pub contested: Vec<DecisionRivals>,
+    /// Kept beside active ones, for the reason given; they are rivals no more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub kept_beside: Vec<DecisionRivals>,
     /// Rivals that this call overrode.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub overridden: Vec<Id>,
@@ -331,6 +332,11 @@ impl PromoteDraft {
         let by = by.unwrap_or_else(|| caller.agent.clone());
         Ok(Self { ids, instead_of, reason, by, authority })
     }
+
+    /// Whether all are to stay side by side: who says why, and overrides none, wants that.
+    fn keeps_all(&self) -> bool {
+        self.reason.is_some() && self.instead_of.is_empty()
+    }
 }
 
 /// Plans the promotions, and that rivals are overridden. An unknown id stops all of them: a
@@ -342,7 +348,7 @@ pub(super) fn plan_promote(
 ) -> Result<(Change, PromoteOutcome), Failure> {
     let mut change = Change::default();
     let mut outcome = PromoteOutcome::default();
-    let mut settled: Vec<Decision> = Vec::new();
+    let (mut unsettled, mut settled): (Vec<Decision>, Vec<Decision>) = Default::default();
     for id in &draft.ids {
         let before = find(view, id)?;
         let mut after = before.clone();
@@ -372,7 +378,7 @@ pub(super) fn plan_promote(
             // Promoting accepts the current text.
             after.extra.insert(CLASHES.to_owned(), Value::Array(Vec::new()));
         }
-        change.amendments.push(amendment(&before, &after)?);
+        unsettled.push(before);
         settled.push(after);
     }
     let mut rejected = RejectedDecisions::default();
@@ -384,43 +390,37 @@ pub(super) fn plan_promote(
         outcome.authority = Some(draft.authority);
         outcome.overridden = std::mem::take(&mut rejected.changed);
     }
-    // Who says why, and overrides none, wants both.
-    let keeps_both = draft.reason.is_some() && draft.instead_of.is_empty();
-    for decision in &settled {
-        let rivals = rivals(view, decision, &settled, &draft.instead_of)?;
-        if !rivals.is_empty() {
-            if !keeps_both {
-                announcements::still_contested(&mut change, view, decision, &rivals, stamp)?;
-            }
-            outcome.contested.push(ContestedDecision { id: decision.id.clone(), rivals });
+    let rivals_of = |decision| rivals(view, decision, &settled, &draft.instead_of);
+    let rivals = settled.iter().map(rivals_of).collect::<Result<Vec<_>, _>>()?;
+    for ((before, after), rivals) in unsettled.iter().zip(&mut settled).zip(rivals) {
+        let named = DecisionRivals {
+            id: after.id.clone(),
+            rivals: rivals.iter().take(RIVALS_NAMED).cloned().collect(),
+        };
+        if draft.keeps_all() && !rivals.is_empty() {
+            after.compatible_with.extend(rivals.iter().map(Id::to_string));
+            outcome.kept_beside.push(named);
+        } else if !rivals.is_empty() {
+            announcements::still_contested(&mut change, view, after, &named.rivals, stamp)?;
+            outcome.contested.push(named);
         }
+        change.amendments.push(amendment(before, after)?);
     }
-    announcements::promoted(&mut change, view, &settled, keeps_both, stamp)?;
+    announcements::promoted(&mut change, view, &settled, draft.keeps_all(), stamp)?;
     if draft.authority == Authority::Confirmed {
         announcements::settle(&mut change, view, &rejected.after, stamp)?;
     }
     Ok((change, outcome))
 }
 
-/// Whether an active decision is contested, and a reason is given to keep it beside its rivals
-/// that nobody gave since they were there.
+/// Whether an active decision is contested, and is now to be kept beside its rivals.
 fn is_to_confirm(
     view: &View<'_>,
     decision: &Decision,
     draft: &PromoteDraft,
-) -> Result<bool, Failure> {
-    if draft.reason.is_none() || !draft.instead_of.is_empty() {
-        return Ok(false);
-    }
-    let promotions =
-        decision.history.iter().filter(|change| change.status == DecisionStatus::Active);
-    let last = promotions.map(|change| change.at).max();
-    for id in view.decisions().contesters(decision, &[DecisionStatus::Active], RIVALS_NAMED)? {
-        if Time::read(&find(view, &id)?.timestamp) > last {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+) -> Result<bool, StoreError> {
+    let in_force = [DecisionStatus::Active];
+    Ok(draft.keeps_all() && !view.decisions().contesters(decision, &in_force, 1)?.is_empty())
 }
 
 /// Active decisions that disagree with a promoted one, and those that become
@@ -435,7 +435,7 @@ fn rivals(
     let mut rivals = view.decisions().contesters(
         decision,
         &[DecisionStatus::Active],
-        RIVALS_NAMED + instead_of.len(),
+        limits::LIST + instead_of.len(),
     )?;
     rivals.retain(|id| !instead_of.contains(id));
     rivals.extend(
@@ -446,7 +446,6 @@ fn rivals(
     );
     rivals.sort_unstable();
     rivals.dedup();
-    rivals.truncate(RIVALS_NAMED);
     Ok(rivals)
 }
 

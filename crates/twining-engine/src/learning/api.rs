@@ -155,7 +155,7 @@ impl Engine {
     pub fn promote_guard(&self, caller: &Caller, id: &str) -> Result<PromoteGuardOutcome, Failure> {
         let id = text::name("guard", id)?;
         let promoted = self.change_policy(|file| plan_promote(file, &id))?;
-        self.approve(caller, &id, &format!("the guard `{id}` was promoted: it now blocks"), "")?;
+        self.approve(caller, &id, &promotion_text(&id), "")?;
         Ok(promoted)
     }
 
@@ -170,7 +170,7 @@ impl Engine {
         let discarded = self.change_policy(|file| plan_discard(file, &id))?;
         let made = StoreTraceInput {
             kind: TraceType::Decision.as_str().to_owned(),
-            what_happened: format!("the proposed guard `{id}` was discarded"),
+            what_happened: discard_text(&id),
             why: Some(reason.to_owned()),
             guard: Some(id),
             ..StoreTraceInput::default()

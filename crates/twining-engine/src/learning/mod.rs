@@ -29,6 +29,6 @@ pub use traces::{ObservedTrace, StoreTraceInput, StoreTraceOutcome, masked};
 
 pub(crate) use guards::{listed, plan_create, plan_discard, plan_promote};
 pub(crate) use patterns::{PatternBuilder, PatternsDraft};
-pub(crate) use tally::{GuardTally, lift_text};
+pub(crate) use tally::{GuardTally, discard_text, lift_text, promotion_text};
 pub(crate) use trace_search::{QueryTracesDraft, TraceSearch, trace_text};
 pub(crate) use traces::plan_trace;

@@ -147,6 +147,16 @@ fn count(
     }
 }
 
+/// What the trace of a promotion says; `waiting` knows it by that.
+pub(crate) fn promotion_text(guard: &str) -> String {
+    format!("the guard `{guard}` was promoted: it now blocks")
+}
+
+/// The same of one that was discarded.
+pub(crate) fn discard_text(guard: &str) -> String {
+    format!("the proposed guard `{guard}` was discarded")
+}
+
 /// What the trace of a bypass says; bypasses are counted by it.
 pub(crate) fn lift_text(guard: &str, until: &str) -> String {
     format!("the guard `{guard}` is lifted until {until}")

@@ -107,16 +107,6 @@ pub(super) struct RatedDecision {
     pub(super) dependents: usize,
 }
 
-impl RatedDecision {
-    /// What rests on it, in words; empty for nothing.
-    pub(super) fn rests_on_it(&self) -> String {
-        let decisions = (self.dependents > 0)
-            .then(|| fields::count(self.dependents as u64, "decision", "decisions"));
-        let guard = (!items_of(&self.decision).is_empty()).then(|| "1 guard".to_owned());
-        decisions.into_iter().chain(guard).collect::<Vec<_>>().join(", ")
-    }
-}
-
 /// A word of a command line, in quotes where a shell needs them.
 pub(super) fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:=@,+".contains(c);

@@ -8,7 +8,7 @@ use twining_store::{ActiveContest, UnsettledDecision};
 use super::answers::{RatedDecision, consequences, href, named, quoted};
 use super::inbox::{Inbox, Pending};
 use super::item::{Gravity, WaitingAnswer, WaitingItem, WaitingKind, WaitingSubject};
-use crate::decisions::{binding_dependents, clashes_of, contesting, is_by_person};
+use crate::decisions::{binding_dependents, clashes_of, contesting, is_by_person, rests_on_it};
 use crate::failure::Failure;
 use crate::fields;
 
@@ -112,7 +112,7 @@ fn subject(rated: &RatedDecision) -> WaitingSubject {
         detail: Some(fields::shorten(&decision.rationale, REASON)),
         by: Some(decision.agent_id.clone()),
         status: Some(decision.status.as_str().to_owned()),
-        rests_on_it: Some(rated.rests_on_it()),
+        rests_on_it: Some(rests_on_it(decision, rated.dependents)),
         href: href("d", decision.id.as_str()),
     }
 }
@@ -145,45 +145,93 @@ fn ids(decisions: &[RatedDecision]) -> Vec<&str> {
     decisions.iter().map(|rated| rated.decision.id.as_str()).collect()
 }
 
+/// What is said of a contradiction that differs between two and more.
+struct ContradictionTexts {
+    title: String,
+    state: String,
+    keep: String,
+    stay: String,
+    go: String,
+    keep_all: &'static str,
+    kept: String,
+    write: &'static str,
+    all_go: &'static str,
+}
+
+impl ContradictionTexts {
+    fn of_two(new: &Decision, old: &Decision) -> Self {
+        let old_words = quoted(&old.summary);
+        Self {
+            title: format!("{} ⇄ {}", new.summary, old.summary),
+            state: match new.status {
+                DecisionStatus::Provisional => {
+                    format!("{old_words} is in force; the other contradicts it and is not")
+                }
+                _ => format!("Both are in force in {} and contradict each other", new.scope),
+            },
+            keep: named("Keep", &old.summary),
+            stay: format!("{old_words} stays in force"),
+            go: format!("{old_words} is overridden"),
+            keep_all: "Keep both",
+            kept: "Both are in force and no longer shown as contradicting each other.".to_owned(),
+            write: "Write a third",
+            all_go: "Both are overridden",
+        }
+    }
+
+    fn of_more(new: &Decision, rivals: &[RatedDecision]) -> Self {
+        let (words, others, all) = (quoted(&new.summary), rivals.len(), rivals.len() + 1);
+        let first = &rivals[0].decision.summary;
+        Self {
+            title: format!("{} ⇄ {first} and {} more", new.summary, others - 1),
+            state: match new.status {
+                DecisionStatus::Provisional => format!(
+                    "{others} decisions are in force; {words} contradicts each of them and is not"
+                ),
+                _ => format!(
+                    "{all} decisions are in force in {}; {words} contradicts each of the others",
+                    new.scope
+                ),
+            },
+            keep: "Keep the others".to_owned(),
+            stay: format!("the {others} others stay in force"),
+            go: format!("{others} decisions are overridden"),
+            keep_all: "Keep all",
+            kept: format!(
+                "All {all} are in force, and {words} is no longer shown as contradicting the others."
+            ),
+            write: "Write a new one",
+            all_go: "All of them are overridden",
+        }
+    }
+}
+
 /// A newcomer, provisional or of another branch, against what is in force.
 fn contradiction(newcomer: &RatedDecision, rivals: &[RatedDecision], since: Time) -> WaitingItem {
     let (new, old) = (&newcomer.decision, &rivals[0].decision);
-    let title = format!("{} ⇄ {}", new.summary, old.summary);
+    let texts = match rivals {
+        [_] => ContradictionTexts::of_two(new, old),
+        _ => ContradictionTexts::of_more(new, rivals),
+    };
     let clash = if clashes_of(new).is_empty() {
         ""
     } else {
         " Two branches also changed the new one differently."
     };
-    let state = if new.status == DecisionStatus::Provisional {
-        format!("{} is in force; the other contradicts it and is not", quoted(&old.summary))
-    } else {
-        format!("Both are in force in {} and contradict each other", new.scope)
-    };
-    let why_you = format!("{state}. Only a person can settle that.{clash}");
-    let mut item = item(WaitingKind::Contested, newcomer, since, title, why_you);
+    let why_you = format!("{}. Only a person can settle that.{clash}", texts.state);
+    let mut item = item(WaitingKind::Contested, newcomer, since, texts.title, why_you);
     item.subjects.extend(rivals.iter().map(subject));
-    let keep = match rivals {
-        [_] => named("Keep", &old.summary),
-        _ => "Keep what is in force".to_owned(),
-    };
-    let stay = match rivals {
-        [_] => format!("{} stays in force", quoted(&old.summary)),
-        _ => "what is in force stays so".to_owned(),
-    };
-    let go = match rivals {
-        [_] => format!("{} is overridden", quoted(&old.summary)),
-        all => format!("{} decisions are overridden", all.len()),
-    };
+    let new_words = quoted(&new.summary);
     let both: Vec<&RatedDecision> = std::iter::once(newcomer).chain(rivals).collect();
     let all: Vec<&RatedDecision> = rivals.iter().collect();
-    let (new_words, losers) = (quoted(&new.summary), ids(rivals));
+    let losers = ids(rivals);
     let also = [&[new.id.as_str()], &losers[1..]].concat();
     item.answers = vec![
         WaitingAnswer::call(
-            keep,
+            texts.keep,
             "override",
             json!({"decision_id": new.id}),
-            format!("{new_words} is overridden; {stay}.{}", consequences(&[newcomer])),
+            format!("{new_words} is overridden; {}.{}", texts.stay, consequences(&[newcomer])),
         )
         .because("reason")
         .by_name(),
@@ -191,30 +239,33 @@ fn contradiction(newcomer: &RatedDecision, rivals: &[RatedDecision], since: Time
             named("Take", &new.summary),
             "promote",
             json!({"decision_ids": [new.id], "instead_of": losers}),
-            format!("{go}; {new_words} is in force.{}", consequences(&all)),
+            format!("{}; {new_words} is in force.{}", texts.go, consequences(&all)),
         )
         .because("reason")
         .by_name(),
         WaitingAnswer::call(
-            "Keep both",
+            texts.keep_all,
             "promote",
             json!({"decision_ids": [new.id]}),
-            "All of them are in force and go on being shown as contradicting each other; nothing waits for you."
-                .to_owned(),
+            texts.kept,
         )
         .because("reason"),
         WaitingAnswer::call(
-            "Write a third",
+            texts.write,
             "override",
             json!({"decision_id": old.id, "also": also}),
             format!(
-                "All of them are overridden; what you write is in force in {}.{}",
+                "{}; what you write is in force in {}.{}",
+                texts.all_go,
                 old.scope,
                 consequences(&both)
             ),
         )
         .saying("new_decision")
-        .and_because("reason", "a third decision takes the place of those that contradicted each other")
+        .and_because(
+            "reason",
+            "a new decision takes the place of those that contradicted each other",
+        )
         .by_name(),
     ];
     item

@@ -1,6 +1,8 @@
 //! What was settled lately: by whom, how and why.
 
-use twining_model::{Decision, DecisionStatus, Entry, EntryType, Scope, Time, limits};
+use twining_model::{
+    Decision, DecisionStatus, Entry, EntryType, Scope, Time, Trace, Trust, limits,
+};
 use twining_store::{EntryFilter, View};
 
 use super::answers::href;
@@ -10,6 +12,7 @@ use super::item::{
 };
 use crate::failure::Failure;
 use crate::fields::{self, DAY_MS};
+use crate::learning::{discard_text, promotion_text};
 
 /// How far back is looked.
 const DAYS: i64 = 30;
@@ -38,6 +41,13 @@ pub(super) fn settled(
     }
     for entry in closers(view, since)? {
         found.extend(of_closer(view, &entry)?);
+    }
+    if kinds.contains(&WaitingKind::ProposedGuard) {
+        inbox.engine.store().traces().each(&mut |stored| {
+            let trace = Trace::read(stored.line).filter(|trace| is_since(trace, since));
+            found.extend(trace.and_then(|trace| of_guard(&trace)));
+            true
+        })?;
     }
     let is_inside = |item: &WaitingItem| {
         let inside = item.scope.as_deref().map(Scope::read);
@@ -122,6 +132,32 @@ fn of_closer(view: &View<'_>, closer: &Entry) -> Result<Vec<WaitingItem>, Failur
         found.push(item(kind, about, &entry.summary, &entry.scope, &entry.agent_id, settled(how)));
     }
     Ok(found)
+}
+
+fn is_since(trace: &Trace, since: Time) -> bool {
+    Time::read(&trace.timestamp).is_some_and(|at| at >= since)
+}
+
+/// What a person did with a proposed guard.
+fn of_guard(trace: &Trace) -> Option<WaitingItem> {
+    let guard = trace.guard.as_deref()?;
+    let said = trace.event.what_happened.as_str();
+    let how = [(promotion_text(guard), "promoted"), (discard_text(guard), "discarded")];
+    let (_, how) = how.iter().find(|(text, _)| text == said)?;
+    trace.origin.as_ref().filter(|origin| origin.trust == Trust::Human)?;
+    Some(item(
+        WaitingKind::ProposedGuard,
+        (&trace.id, "t"),
+        &format!("The guard {guard}"),
+        "project",
+        &trace.context.agent,
+        Settled {
+            by: trace.context.agent.clone(),
+            at: trace.timestamp.clone(),
+            how: (*how).to_owned(),
+            reason: Some(trace.event.why.clone()).filter(|why| !why.is_empty()),
+        },
+    ))
 }
 
 fn item(

@@ -48,13 +48,16 @@ fn blocked_feature(
 ) -> WaitingItem {
     let id = &feature.id;
     let failed = fields::count(u64::from(feature.retries), "failed test run", "failed test runs");
-    let after = if feature.retries > 0 { format!(" after {failed}") } else { String::new() };
+    let (after, forgotten) = match feature.retries {
+        0 => (String::new(), ""),
+        _ => (format!(" after {failed}"), ", its failed tests are forgotten"),
+    };
     let reopen = WaitingAnswer::call(
         "Reopen",
         "report",
         json!({"feature": id, "role": "person", "outcome": "reopened"}),
         format!(
-            "{id} is pending again, its failed tests are forgotten, and the next agent may take it up with your words."
+            "{id} is pending again{forgotten}, and the next agent may take it up with your words."
         ),
     );
     WaitingItem {

@@ -115,6 +115,9 @@ pub fn next(list: Option<&FeatureList>) -> NextStep<'_> {
             .min_by_key(|feature| feature.priority)
     };
     let stopped = |feature: &'_ Feature| match feature.status {
+        FeatureStatus::Blocked if feature.retries == 0 => {
+            "is blocked; nothing else can be done".to_owned()
+        }
         FeatureStatus::Blocked => {
             format!("is blocked after {}; nothing else can be done", failures(feature.retries))
         }
@@ -168,7 +171,7 @@ fn why(action: NextAction, feature: &Feature) -> String {
 }
 
 fn failures(n: u32) -> String {
-    fields::count(u64::from(n), "failed test", "failed tests")
+    fields::count(u64::from(n), "failed test run", "failed test runs")
 }
 
 /// What holds a feature back: its dependencies that are not tested, and those

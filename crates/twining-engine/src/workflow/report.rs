@@ -301,9 +301,15 @@ pub(crate) fn move_feature(
     let id = text::excerpt(&feature.id, 60);
     if to.status == FeatureStatus::Blocked {
         let summary = format!("Feature {id} is blocked: {}", fields::fold(reason));
-        let failed = fields::count(u64::from(to.retries), "failed test", "failed tests");
+        let after = match to.retries {
+            0 => String::new(),
+            n => format!(
+                "After {}. ",
+                fields::count(n.into(), "failed test run", "failed test runs")
+            ),
+        };
         let detail = format!(
-            "{}\n\nAfter {failed}. Reopen it with twining_report, outcome reopened.\n\n{reason}",
+            "{}\n\n{after}Reopen it with twining_report, outcome reopened.\n\n{reason}",
             feature.description
         );
         let entry = Entry {

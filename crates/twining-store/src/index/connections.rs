@@ -17,7 +17,7 @@ use crate::error::StoreError;
 use crate::log::store_files::{DecisionsChanged, StoreFiles};
 
 /// Grows with every change to the tables or to what is put into them.
-pub(super) const VERSION: u32 = 8;
+pub(super) const VERSION: u32 = 9;
 
 /// Tables, and those indexes that writing needs.
 ///
@@ -59,7 +59,7 @@ CREATE TABLE decision_file(id TEXT PRIMARY KEY, ino INTEGER NOT NULL, size INTEG
 CREATE TABLE decision(
     num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, at INTEGER NOT NULL, touched INTEGER NOT NULL,
     status TEXT NOT NULL, confidence TEXT NOT NULL, scope_key TEXT NOT NULL, domain_key TEXT NOT NULL,
-    unconfirmed INTEGER NOT NULL, clashed INTEGER NOT NULL, promoted INTEGER, supersedes TEXT, scope TEXT NOT NULL, summary TEXT NOT NULL
+    unconfirmed INTEGER NOT NULL, clashed INTEGER NOT NULL, promoted INTEGER, compatible TEXT NOT NULL, supersedes TEXT, scope TEXT NOT NULL, summary TEXT NOT NULL
 );
 CREATE TABLE decision_line(
     num INTEGER PRIMARY KEY, text_vector INTEGER NOT NULL, summary_vector INTEGER, agent TEXT NOT NULL, raw TEXT NOT NULL, sum INTEGER NOT NULL

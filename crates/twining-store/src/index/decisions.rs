@@ -46,7 +46,7 @@ const RIVALS: &str = "
 SELECT num FROM decision INDEXED BY decision_facets
 WHERE domain_key = ?1 AND status = 'active' AND scope_key BETWEEN ?2 AND ?3";
 const CONTESTING: &str = "
-SELECT id, summary FROM decision INDEXED BY decision_facets
+SELECT id, summary, compatible FROM decision INDEXED BY decision_facets
 WHERE domain_key = ?1 AND status = ?2 AND scope_key BETWEEN ?3 AND ?4";
 const DEPENDENTS: &str = "SELECT d.id FROM dependency r JOIN decision d ON d.num = r.num WHERE r.target = ?1 ORDER BY d.id";
 const SUCCESSORS: &str = "SELECT id FROM decision WHERE supersedes = ?1 ORDER BY id";
@@ -163,7 +163,7 @@ impl Decisions<'_> {
                 while found.len() < limit
                     && let Some(row) = rows.next()?
                 {
-                    if contests(of, text_at(row, 0)?, text_at(row, 1)?) {
+                    if contests(of, text_at(row, 0)?, text_at(row, 1)?, text_at(row, 2)?) {
                         found.push(parse_id(text_at(row, 0)?)?);
                     }
                 }
@@ -312,10 +312,13 @@ pub(super) fn parse_id(text: &str) -> Result<Id, StoreError> {
     Id::read(text).ok_or_else(|| corrupt("a row with an invalid id"))
 }
 
-/// Whether one that overlaps says something else. Summaries that differ in white
-/// space alone say the same.
-fn contests(of: &Decision, id: &str, summary: &str) -> bool {
-    id != of.id.as_str() && !summary.split_whitespace().eq(of.summary.split_whitespace())
+/// Whether one that overlaps says something else, and nobody agreed to that. Summaries that differ
+/// in white space alone say the same.
+fn contests(of: &Decision, id: &str, summary: &str, compatible: &str) -> bool {
+    id != of.id.as_str()
+        && !summary.split_whitespace().eq(of.summary.split_whitespace())
+        && !of.compatible_with.iter().any(|other| other == id)
+        && !compatible.contains(of.id.as_str())
 }
 
 /// Which decisions.

@@ -21,6 +21,8 @@ pub struct Entries<'v> {
 }
 
 const GET: &str = "SELECT l.raw, l.sum FROM entry e JOIN line l ON l.pos = e.pos WHERE e.id = ?1 AND e.shadowed = 0";
+const BEGINNING: &str =
+    "SELECT DISTINCT id FROM entry WHERE id >= ?1 AND id < ?2 ORDER BY id LIMIT ?3";
 const IDS: &str =
     "SELECT id, pos FROM entry INDEXED BY entry_at WHERE shadowed = 0 ORDER BY at DESC, pos DESC";
 const AT_POS: &str = "SELECT raw, sum FROM line WHERE pos = ?1";
@@ -110,6 +112,13 @@ impl Entries<'_> {
     /// The entry with this id.
     pub fn get(&self, id: &str) -> Result<Option<Entry>, StoreError> {
         Ok(records(self.conn, GET, [id])?.pop())
+    }
+
+    /// The first `limit` ids of entries that begin so.
+    pub fn with_id_prefix(&self, prefix: &str, limit: usize) -> Result<Vec<String>, StoreError> {
+        // Nothing in an id of ours sorts after this.
+        let high = format!("{prefix}~");
+        first_column(self.conn, BEGINNING, params![prefix, high, row_limit(limit)])
     }
 
     /// Returns those that contain one of the words, best first, with their BM25.

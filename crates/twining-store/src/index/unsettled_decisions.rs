@@ -20,8 +20,7 @@ pub struct UnsettledDecision {
     pub is_clashed: bool,
 }
 
-/// Active decisions that contradict each other, and that nobody chose to keep side by side:
-/// two branches made them.
+/// Active decisions that contradict each other, and that nobody agreed to keep side by side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActiveContest {
     /// The one with the narrowest scope; of several, the newest.
@@ -52,7 +51,7 @@ const PROMOTED: &str = "
 SELECT num FROM decision INDEXED BY decision_promoted
 WHERE promoted IS NOT NULL AND promoted >= ?1 AND status = 'active' ORDER BY promoted DESC LIMIT ?2";
 const ACTIVE: &str = "
-SELECT domain_key, scope_key, id, at, promoted, summary, scope FROM decision INDEXED BY decision_facets
+SELECT domain_key, scope_key, id, at, compatible, summary, scope FROM decision INDEXED BY decision_facets
 WHERE status = 'active' AND domain_key <> ?1 ORDER BY domain_key, scope_key, id";
 
 impl Decisions<'_> {
@@ -119,7 +118,7 @@ struct ActiveDecision {
     scope_key: String,
     id: String,
     at: i64,
-    promoted: Option<i64>,
+    compatible: String,
     summary: String,
     scope: String,
 }
@@ -131,7 +130,7 @@ impl ActiveDecision {
             scope_key: row.get(1)?,
             id: row.get(2)?,
             at: row.get(3)?,
-            promoted: row.get(4)?,
+            compatible: row.get(4)?,
             summary: row.get(5)?,
             scope: row.get(6)?,
         })
@@ -142,10 +141,8 @@ impl ActiveDecision {
     }
 
     fn contests(&self, other: &Self) -> bool {
-        // Who promoted one while the other was there wanted both.
-        let is_kept = self.promoted.is_some_and(|promoted| promoted >= other.at)
-            || other.promoted.is_some_and(|promoted| promoted >= self.at);
-        !is_kept && !self.summary.split_whitespace().eq(other.summary.split_whitespace())
+        let is_agreed = self.compatible.contains(&other.id) || other.compatible.contains(&self.id);
+        !is_agreed && !self.summary.split_whitespace().eq(other.summary.split_whitespace())
     }
 
     fn contest_with(&self, around: &[Self]) -> Result<Option<ActiveContest>, StoreError> {

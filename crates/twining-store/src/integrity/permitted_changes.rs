@@ -9,7 +9,7 @@ use super::record_diff::{DifferenceKind, JsonRecord, altered};
 use crate::format::array;
 
 /// Fields that change later, each by a rule of its own.
-const FREE: &str = "status superseded_by overridden_by override_reason override_authority history commit_hashes commits merge_clashes";
+const FREE: &str = "status superseded_by overridden_by override_reason override_authority compatible_with history commit_hashes commits merge_clashes";
 /// Characters of a hash that surely name one commit.
 const SHORT_HASH: usize = 7;
 
@@ -54,6 +54,12 @@ pub(super) fn changes(
             .map(str::to_owned),
     );
 
+    let agreed = |record: &JsonRecord| record.get("compatible_with").cloned().unwrap_or_default();
+    let is_agreed =
+        is_preserved("compatible_with", &is_equivalent) && is_in_history(before, after, "active");
+    if !is_agreed && !is_equivalent(&agreed(before), &agreed(after)) {
+        fields.push("compatible_with".to_owned());
+    }
     let successor = text(after, "superseded_by");
     if successor != text(before, "superseded_by")
         && (successor.is_empty() || !(context.exists)(successor))

@@ -195,6 +195,19 @@ fn an_override_needs_its_reason() {
 }
 
 #[test]
+fn an_agreement_to_keep_two_is_recorded_in_the_history_and_stays() {
+    let agreed = r#","compatible_with":["01M7EB3QWY4C5CPJF6982ZJQ18"]"#;
+    let silent = decision(agreed);
+    let with = decision(&format!(
+        r#"{agreed},"history":[{{"at":"x","status":"active","by":"kim","reason":"both"}}]"#
+    ));
+    let altered = ["01M7EB3QY8BCK1T7V2TH9HG8T6 altered compatible_with"];
+    assert_eq!(told(&[(DECISION, &decision(""))], &[(DECISION, &with)]), Vec::<String>::new());
+    assert_eq!(told(&[(DECISION, &decision(""))], &[(DECISION, &silent)]), altered);
+    assert_eq!(told(&[(DECISION, &silent)], &[(DECISION, &decision(""))]), altered);
+}
+
+#[test]
 fn a_doubt_is_recorded_in_the_history_or_on_the_board() {
     let history = r#","status":"provisional","history":[{"at":"x","status":"provisional","by":"ada","reason":"slow"}]"#;
     assert_eq!(

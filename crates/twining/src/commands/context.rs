@@ -104,8 +104,11 @@ impl Verb for AssembleInput {
         }
         let costs = context.sections.iter().map(|section| {
             let name = section.section.replace('_', " ");
-            let (records, tokens) = (count(section.records, "record"), section.tokens);
-            vec![plain(name), dim(records), dim(count(tokens, "token"))]
+            let records = match section.records {
+                0 => String::new(),
+                records => count(records, "record"),
+            };
+            vec![plain(name), dim(records), dim(count(section.tokens, "token"))]
         });
         rows::section(page, "Tokens", costs);
         rows::embedding(page, context.mode, context.not_yet_embedded);

@@ -5,14 +5,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use twining_engine::{
-    Changes, CommitsInput, CommitsOutcome, DecideInput, DecideOutcome, DecisionsInput,
-    DecisionsOutcome, Failure, ImpactInput, ImpactOutcome, LinkCommitInput, LinkCommitOutcome,
-    OverrideInput, OverrideOutcome, PromoteInput, PromoteOutcome, ReconsiderInput,
-    ReconsiderOutcome, RenameHistory, SearchDecisionsInput, SearchDecisionsOutcome, TraceInput,
-    TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
+    Changes, CommitsInput, CommitsOutcome, DecideInput, DecideOutcome, DecisionRivals,
+    DecisionsInput, DecisionsOutcome, Failure, ImpactInput, ImpactOutcome, LinkCommitInput,
+    LinkCommitOutcome, OverrideInput, OverrideOutcome, PromoteInput, PromoteOutcome,
+    ReconsiderInput, ReconsiderOutcome, RenameHistory, SearchDecisionsInput,
+    SearchDecisionsOutcome, TraceInput, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
 };
 use twining_model::text::excerpt;
-use twining_model::{Authority, InvalidInput, Trust};
+use twining_model::{Authority, Id, InvalidInput, Trust};
 
 use super::{decision_form, rows};
 use crate::project::CommandContext;
@@ -453,15 +453,14 @@ impl Verb for PromoteInput {
         if outcome.authority == Some(Authority::Claimed) && !outcome.overridden.is_empty() {
             page.line([warn("unconfirmed: a person must repeat it at a terminal to confirm it")]);
         }
-        for contested in &outcome.contested {
-            let rivals =
-                contested.rivals.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            page.line([
-                warn("contested:"),
-                plain(&contested.id),
-                dim("disagrees with"),
-                plain(rivals),
-            ]);
+        let ids = |ids: &[Id]| ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        for DecisionRivals { id, rivals } in &outcome.contested {
+            let others = plain(ids(rivals));
+            page.line([warn("contested:"), plain(id), dim("disagrees with"), others]);
+        }
+        for DecisionRivals { id, rivals } in &outcome.kept_beside {
+            let others = plain(ids(rivals));
+            page.line([good("compatible:"), plain(id), dim("is kept beside"), others]);
         }
     }
 }

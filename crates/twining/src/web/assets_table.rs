@@ -11,28 +11,28 @@ pub(super) const ASSETS: [(&str, &str, &[u8]); 8] = [
         include_bytes!("../../../../web/dist/LICENSES.txt"),
     ),
     (
-        "/assets/app-67HZEAQW.js",
+        "/assets/app-F7W72GMQ.js",
         "text/javascript; charset=utf-8",
         include_bytes!("../../../../web/dist/app.js"),
     ),
     (
-        "/assets/chunk-YKWG7RLU.js",
+        "/assets/chunk-37UXQAZM.js",
         "text/javascript; charset=utf-8",
         include_bytes!("../../../../web/dist/chunk.js"),
     ),
     ("/assets/icon-F873937B.svg", "image/svg+xml", include_bytes!("../../../../web/dist/icon.svg")),
     (
-        "/assets/later-GMBHATEF.js",
+        "/assets/later-IK3KIGV2.js",
         "text/javascript; charset=utf-8",
         include_bytes!("../../../../web/dist/later.js"),
     ),
     (
-        "/assets/lists-QUM3N4F4.js",
+        "/assets/lists-ZJU7C74C.js",
         "text/javascript; charset=utf-8",
         include_bytes!("../../../../web/dist/lists.js"),
     ),
     (
-        "/assets/map-7NJ2YCJE.js",
+        "/assets/map-CPLXRFLL.js",
         "text/javascript; charset=utf-8",
         include_bytes!("../../../../web/dist/map.js"),
     ),

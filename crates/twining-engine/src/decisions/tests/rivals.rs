@@ -145,14 +145,48 @@ fn several_rivals_go_together_and_what_rests_on_them_is_flagged() {
 }
 
 #[test]
-fn both_are_kept_for_a_reason_and_the_warning_is_settled() {
+fn both_are_kept_for_a_reason_and_contest_each_other_no_more() {
     let project = Project::new();
     let (jwt, sessions) = contradiction(&project);
-    let both = PromoteInput { instead_of: vec![], ..instead(&sessions, &[]) };
-    let outcome = by_person(&project, &both).expect("keeps both");
-    assert_eq!(outcome.contested[0].rivals, std::slice::from_ref(&jwt));
+    let outcome = by_person(&project, &instead(&sessions, &[])).expect("keeps both");
+    assert_eq!(outcome.kept_beside[0].rivals, std::slice::from_ref(&jwt));
+    assert_eq!(outcome.contested, []);
     assert_eq!(statuses(&project, [&jwt, &sessions]), [DecisionStatus::Active; 2]);
     assert_eq!(open_warnings(&project), Vec::<String>::new());
+    assert_eq!(contested(&project), (false, vec![0, 0]));
+
+    let third = project.decide(&choice("architecture", "src/auth/", "use paseto"));
+    assert_eq!(third.conflicts.len(), 2, "what is new is compared with both");
+    assert_eq!(contested(&project), (true, vec![1, 1, 2]));
+}
+
+#[test]
+fn both_are_contested_until_somebody_says_why_they_are_kept() {
+    let project = Project::new();
+    let (jwt, sessions) = contradiction(&project);
+    let unexplained = PromoteInput { reason: None, ..instead(&sessions, &[]) };
+    let outcome = by_person(&project, &unexplained).expect("promotes");
+    assert_eq!(outcome.contested[0].rivals, std::slice::from_ref(&jwt));
+    assert_eq!(contested(&project), (true, vec![1, 1]));
+    by_person(&project, &instead(&jwt, &[])).expect("keeps both");
+    assert_eq!(contested(&project), (false, vec![0, 0]));
+    assert_eq!(open_warnings(&project), Vec::<String>::new());
+}
+
+/// Whether `why` calls the scope contested, and the rivals that `assemble` names of each decision.
+fn contested(project: &Project) -> (bool, Vec<usize>) {
+    let scope = Some("src/auth/".to_owned());
+    let why = project.engine.why(&WhyInput { scope, ..WhyInput::default() }).expect("explains");
+    let input = AssembleInput {
+        task: "rotate the signing keys".into(),
+        scope: "src/auth/".into(),
+        ..AssembleInput::default()
+    };
+    let told = project.engine.assemble(&caller("ada"), &input).expect("assembles");
+    let mut rivals: Vec<usize> =
+        told.active_decisions.iter().map(|decision| decision.contested_by.len()).collect();
+    rivals.sort_unstable();
+    (why.contested, rivals)
 }
 
 #[test]

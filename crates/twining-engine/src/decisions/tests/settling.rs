@@ -4,7 +4,7 @@ use twining_model::{Authority, DecisionStatus, EntryType};
 
 use crate::testing::{Project, caller, choice};
 use crate::{
-    ContestedDecision, DecideInput, DismissInput, OverrideInput, PromoteInput, ReconsiderInput,
+    DecideInput, DecisionRivals, DismissInput, OverrideInput, PromoteInput, ReconsiderInput,
     WhyInput,
 };
 
@@ -112,7 +112,7 @@ fn promoting_beside_an_active_rival_says_so_and_leaves_the_warning_open() {
     assert_eq!(outcome.promoted, std::slice::from_ref(&second.id));
     assert_eq!(
         outcome.contested,
-        [ContestedDecision { id: second.id, rivals: vec![first.id.clone()] }]
+        [DecisionRivals { id: second.id, rivals: vec![first.id.clone()] }]
     );
     assert_eq!(
         (open_warnings(&project), project.entries_tagged("conflict").len()),
@@ -133,8 +133,8 @@ fn two_rivals_promoted_at_once_are_named_to_each_other_and_warned_of_once() {
     assert_eq!(open_warnings(&project), 0, "between provisional ones nothing is settled yet");
     let outcome = promote(&project, &[left.as_str(), right.as_str()]).expect("promotes");
     let expected = [
-        ContestedDecision { id: left.clone(), rivals: vec![right.clone()] },
-        ContestedDecision { id: right.clone(), rivals: vec![left.clone()] },
+        DecisionRivals { id: left.clone(), rivals: vec![right.clone()] },
+        DecisionRivals { id: right.clone(), rivals: vec![left.clone()] },
     ];
     assert_eq!((outcome.contested.as_slice(), open_warnings(&project)), (expected.as_slice(), 1));
     project.override_as(Authority::Confirmed, &left, None);

@@ -344,6 +344,7 @@ fn the_impact_of_a_decision_is_all_that_rests_on_it() {
     assert_eq!(impact.commits, ["abcdef1"]);
     assert!(impact.entities.iter().any(|entity| entity.name == "src/a.rs"));
     assert_eq!(impact.entries.len(), 1, "its announcement relates to it");
+    assert_eq!(impact.rests_on_it, "1 decision", "what is direct; no announcement");
     assert!(impact.summary.starts_with("Medium risk: 2 dependent decisions"), "{}", impact.summary);
     let final_one = project
         .engine

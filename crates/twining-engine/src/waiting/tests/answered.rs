@@ -187,3 +187,23 @@ fn what_a_person_settled_is_listed_with_who_and_why() {
     let reason = settled.items[1].settled.as_ref().and_then(|by| by.reason.as_deref());
     assert_eq!((reason, settled.total), (Some("because kim says so"), 2));
 }
+
+#[test]
+fn a_guard_that_a_person_promoted_or_discarded_is_listed_as_settled() {
+    let project = Project::new();
+    proposed_guard(&project);
+    give(&project, &waiting(&project)[0].answers[0]).expect("promotes");
+    project.clock.advance_ms(1);
+    proposed_guard(&project);
+    let kim = person("kim");
+    project.engine.discard_guard(&kim, "no-push", "people may push").expect("discards");
+    let settled = ask(&project, &WaitingInput { settled: true, ..WaitingInput::default() });
+    let told: Vec<(&str, &str, Option<&str>)> = settled
+        .items
+        .iter()
+        .filter_map(|item| item.settled.as_ref())
+        .map(|by| (by.how.as_str(), by.by.as_str(), by.reason.as_deref()))
+        .collect();
+    assert_eq!(told, [("discarded", "kim", Some("people may push")), ("promoted", "kim", None)]);
+    assert_eq!(settled.items[0].title, "The guard no-push");
+}

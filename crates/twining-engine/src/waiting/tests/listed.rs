@@ -1,6 +1,7 @@
 //! What is listed, in which order, and what is said of it.
 
 use super::*;
+use crate::ImpactInput;
 
 #[test]
 fn a_contradiction_names_both_sides_and_what_each_answer_would_do() {
@@ -16,6 +17,9 @@ fn a_contradiction_names_both_sides_and_what_each_answer_would_do() {
         sides,
         [(sessions.to_string(), Some("")), (jwt.to_string(), Some("1 decision, 1 guard"))]
     );
+    let weighed = ImpactInput { decision_id: jwt.to_string() };
+    let impact = project.engine.impact(&weighed).expect("weighs");
+    assert_eq!(impact.rests_on_it, "1 decision, 1 guard", "its page says the same");
     let labels: Vec<&str> = item.answers.iter().map(|answer| answer.label.as_str()).collect();
     assert_eq!(
         labels,
@@ -34,6 +38,28 @@ fn a_contradiction_names_both_sides_and_what_each_answer_would_do() {
         Value::Object(item.answers[1].input.clone()),
         json!({"decision_ids": [sessions], "instead_of": [jwt]})
     );
+}
+
+#[test]
+fn a_contradiction_of_three_speaks_of_no_two() {
+    let project = Project::new();
+    let first = project.decide(&choice("api", "src/a/", "Use REST")).id;
+    let second = project.decide(&choice("api", "src/b/", "Use SOAP")).id;
+    let newcomer = project.decide(&choice("api", "src/", "Use gRPC")).id;
+    let item = waiting(&project).remove(0);
+    assert_eq!(item.title, "Use gRPC ⇄ Use REST and 1 more");
+    assert_eq!(item.subjects.len(), 3);
+    let said = item.answers.iter().map(|answer| format!("{}: {}\n", answer.label, answer.then));
+    let said = said.chain([item.why_you.clone()]).collect::<String>();
+    for two in ["oth ", "third", "the other "] {
+        assert!(!said.contains(two), "{two}: {said}");
+    }
+    let keep_all = &item.answers[2];
+    assert_eq!(keep_all.label, "Keep all");
+    give(&project, keep_all).expect("is given");
+    assert_eq!(kinds(&project), []);
+    let agreed = project.decision(&newcomer).compatible_with;
+    assert_eq!(agreed, [first.to_string(), second.to_string()]);
 }
 
 #[test]

@@ -252,6 +252,17 @@ fn two_failures_block_a_feature_and_ask_a_person() {
 }
 
 #[test]
+fn a_feature_blocked_before_any_test_speaks_of_no_failed_ones() {
+    let project = Project::new();
+    add(&project, "F1", &[]);
+    let blocked = report(&project, "F1", "coder", "blocked", none()).expect("moves");
+    assert!(!blocked.next.why.contains("failed"), "{}", blocked.next.why);
+    let need = project.board().into_iter().find(|entry| entry.entry_type == "need");
+    let need = need.expect("asks a person");
+    assert!(!need.detail.contains("After"), "{}", need.detail);
+}
+
+#[test]
 fn a_list_of_another_tool_is_used_in_place() {
     let project = Project::new();
     let path = project.path().join(".claude/progress/feature-list.json");

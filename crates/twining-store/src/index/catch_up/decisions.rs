@@ -33,8 +33,8 @@ ON CONFLICT(id) DO UPDATE SET ino = excluded.ino, size = excluded.size, mtime = 
 const DELETE_FILE_STATE: &str = "DELETE FROM decision_file WHERE id = ?1";
 const OLD: &str = "SELECT d.num, d.status, d.unconfirmed, l.sum FROM decision d JOIN decision_line l ON l.num = d.num WHERE d.id = ?1";
 const INSERT: &str = "
-INSERT INTO decision(id, at, touched, status, confidence, scope_key, domain_key, unconfirmed, clashed, promoted, supersedes, scope, summary)
-VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+INSERT INTO decision(id, at, touched, status, confidence, scope_key, domain_key, unconfirmed, clashed, promoted, compatible, supersedes, scope, summary)
+VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
 const INSERT_LINE: &str = "INSERT INTO decision_line(num, text_vector, summary_vector, agent, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
 const INSERT_FILE: &str = "INSERT OR IGNORE INTO affected_file(file_key, num) VALUES(?1, ?2)";
 const INSERT_SYMBOL: &str = "INSERT OR IGNORE INTO affected_symbol(symbol, num) VALUES(?1, ?2)";
@@ -158,6 +158,7 @@ impl IndexUpdate<'_> {
             unconfirmed,
             has_clashes(decision),
             promoted_at(decision),
+            compatible(decision),
             decision.supersedes.as_deref().map(|id| clip(id, limits::ELEMENT_BYTES)),
             clip(&decision.scope, limits::ELEMENT_BYTES),
             clip(&decision.summary, limits::TEXT_BYTES),
@@ -255,6 +256,12 @@ fn promoted_at(decision: &Decision) -> Option<i64> {
     let promotions =
         decision.history.iter().filter(|change| change.status == DecisionStatus::Active);
     promotions.map(|change| change.at.as_ms()).max()
+}
+
+/// The ids of those it was agreed to stand beside, with blanks between them.
+fn compatible(decision: &Decision) -> String {
+    let ids = decision.compatible_with.iter().filter_map(|id| Id::read(id));
+    ids.take(limits::LIST).map(|id| id.to_string()).collect::<Vec<_>>().join(" ")
 }
 
 /// The state in which a decision's file was read.

@@ -293,7 +293,7 @@ fn made(day: u8, scope: &str, summary: &str, more: &str) -> String {
 }
 
 #[test]
-fn active_decisions_of_two_branches_contest_each_other_until_one_is_promoted_beside_the_other() {
+fn active_decisions_of_two_branches_contest_each_other_until_that_is_agreed() {
     let fixture = IndexFixture::new();
     fixture.decision(&ulid(1), &made(1, "src/", "use redis", ""));
     fixture.decision(&ulid(2), &made(2, "src/auth/", "use sqlite", ""));
@@ -307,10 +307,17 @@ fn active_decisions_of_two_branches_contest_each_other_until_one_is_promoted_bes
         [(id(2), vec![id(1)]), (id(3), vec![id(1)])],
         "the narrower one names the wider; the same words agree"
     );
-    let promoted = ",\"history\":[{\"at\":\"2026-11-04T00:00:00.000Z\",\"status\":\"active\",\"by\":\"kim\",\"reason\":\"both\"}]";
-    fixture.decision(&ulid(1), &made(1, "src/", "use redis", promoted));
+    let agreed = format!(",\"compatible_with\":[\"{}\",\"{}\"]", ulid(2), ulid(3));
+    fixture.decision(&ulid(1), &made(1, "src/", "use redis", &agreed));
     fixture.catch_up(&mut index);
     assert_eq!(contests(&index), []);
+    for (of, rival) in [(1, 2), (2, 1), (3, 1)] {
+        let view = view(&index);
+        let decisions = view.decisions();
+        let of = decisions.get(&id(of)).expect("reads").expect("there");
+        let found = decisions.contesters(&of, &[DecisionStatus::Active], 9).expect("a list");
+        assert_eq!(found, [], "{rival} was agreed to");
+    }
     assert_ne!(view(&index).decisions().digest().expect("a digest"), digest);
     fixture.assert_right(&index);
 }

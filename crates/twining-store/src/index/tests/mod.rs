@@ -150,7 +150,7 @@ const TABLES: [&str; 18] = [
     "SELECT 'relates', * FROM relates",
     "SELECT 'scope_count', * FROM scope_count",
     "SELECT 'decision_file', * FROM decision_file",
-    "SELECT 'decision', id, at, touched, status, confidence, scope_key, domain_key, unconfirmed, clashed, promoted, supersedes, scope, summary, raw, sum
+    "SELECT 'decision', id, at, touched, status, confidence, scope_key, domain_key, unconfirmed, clashed, promoted, compatible, supersedes, scope, summary, raw, sum
      FROM decision JOIN decision_line USING(num)",
     "SELECT 'file', file_key, id FROM affected_file JOIN decision USING(num)
      UNION ALL SELECT 'symbol', symbol, id FROM affected_symbol JOIN decision USING(num)
