@@ -26,7 +26,7 @@ use crate::index::RecordMarks;
 const GATHER_FIRST: Duration = Duration::from_millis(4);
 const GATHER: Duration = Duration::from_millis(15);
 /// How long nothing was told for a change to be the first again.
-const QUIET: Duration = Duration::from_millis(100);
+const QUIET: Duration = Duration::from_millis(30);
 /// How often to look without being woken: a watch may miss a folder that was put in place of
 /// another.
 const NET: Duration = Duration::from_secs(2);
