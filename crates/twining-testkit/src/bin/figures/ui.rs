@@ -247,10 +247,14 @@ fn layouts(bench: &mut Bench) -> BenchResult<()> {
     let server = PageServer::start(&bench.twining, project.path())?;
     let ask = json!({"limit": 5_000});
     let first = server.call("graph", &ask)?.as_secs_f64();
-    let again = server.call("graph", &ask)?.as_secs_f64() * 1000.0;
+    let mut later = LatencySample::default();
+    for _ in 0..CALLS {
+        later.push(server.call("graph", &ask)?);
+    }
+    let again = later.p50();
     let mut table = FigureTable::new("ui: graph", ["what", "measured", "goals"]);
     table.row(["layout, first, s".to_owned(), number(first), at_most("s", first, 2.5)]);
-    table.row(["layout, again, ms".to_owned(), number(again), at_most("ms", again, 50.0)]);
+    table.row(["again, p50, ms".to_owned(), number(again), at_most("ms", again, 50.0)]);
     table.note("5,000 nodes and 20,000 edges; the whole answer over HTTP.");
     show(&table);
     Ok(())
