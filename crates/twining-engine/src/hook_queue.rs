@@ -97,7 +97,7 @@ fn cutoff(
 fn hook(caller: &Caller) -> Caller {
     Caller {
         agent: caller.agent.clone(),
-        origin: Origin { client: None, session: None, via: Channel::Hook, trust: Trust::Tool },
+        origin: Origin::new(Channel::Hook, Trust::Tool),
     }
 }
 

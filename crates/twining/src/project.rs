@@ -142,7 +142,7 @@ pub(crate) fn caller_at_cli(agent: Option<String>) -> (Caller, Authority) {
     } else {
         (Trust::Agent, Authority::Claimed)
     };
-    let origin = Origin { client: None, session: session_of_host(), via: Channel::Cli, trust };
+    let origin = Origin { session: session_of_host(), ..Origin::new(Channel::Cli, trust) };
     (Caller { agent: agent_name(agent), origin }, authority)
 }
 
@@ -152,7 +152,7 @@ pub(crate) fn caller_over_mcp(
     client: Option<String>,
     session: String,
 ) -> Caller {
-    let origin = Origin { client, session: Some(session), via: Channel::Mcp, trust: Trust::Agent };
+    let origin = Origin { client, session: Some(session), ..Origin::new(Channel::Mcp, Trust::Agent) };
     Caller { agent: agent_name(agent), origin }
 }
 

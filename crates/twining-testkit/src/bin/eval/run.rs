@@ -256,6 +256,6 @@ impl EvalRun<'_> {
 fn asker() -> Caller {
     Caller {
         agent: "eval".to_owned(),
-        origin: Origin { client: None, session: None, via: Channel::Cli, trust: Trust::Agent },
+        origin: Origin::new(Channel::Cli, Trust::Agent),
     }
 }
