@@ -38,6 +38,7 @@ const BOUNDARIES: &[(&str, &[&str])] = &[
         &[
             "twining-store/src/disk/",
             "twining-store/src/git/",
+            "twining-service/src/repositories.rs",
             "twining-testkit/",
             "/tests",
             "/examples/",
@@ -54,7 +55,14 @@ const BOUNDARIES: &[(&str, &[&str])] = &[
 ];
 
 /// Where the core's callers wait for more than one thing at a time.
-const ASYNC_MODULES: &[&str] = &["twining/src/mcp/", "twining/src/web/", "/tests/", "/examples/"];
+const ASYNC_MODULES: &[&str] = &[
+    "twining/src/mcp/",
+    "twining/src/serve/",
+    "twining/src/web/",
+    "twining-service/",
+    "/tests/",
+    "/examples/",
+];
 
 /// Which crate may use which.
 const LAYERS: &[(&str, &[&str])] = &[
@@ -67,6 +75,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "twining-engine",
         &["twining-dot", "twining-embed", "twining-guard", "twining-model", "twining-store"],
     ),
+    ("twining-service", &["twining-engine", "twining-model", "twining-store"]),
 ];
 
 /// Every place under `crates/` that breaks a rule.

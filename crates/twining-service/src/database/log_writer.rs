@@ -1,0 +1,1 @@
+//! The writer of one repository on this node: whatever waits goes into one transaction.
