@@ -268,10 +268,7 @@ impl Project {
 
 /// An agent that calls over MCP.
 pub(crate) fn caller(agent: &str) -> Caller {
-    let origin = Origin {
-        client: Some("test".into()),
-        ..Origin::new(Channel::Mcp, Trust::Agent)
-    };
+    let origin = Origin { client: Some("test".into()), ..Origin::new(Channel::Mcp, Trust::Agent) };
     Caller { agent: agent.into(), origin }
 }
 

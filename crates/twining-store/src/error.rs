@@ -109,6 +109,7 @@ impl StoreError {
             Self::TooLarge { .. } => "INVALID_INPUT",
             Self::NoDecision { .. } => "NOT_FOUND",
             Self::Unfinished(_) => "UNFINISHED",
+            Self::Log(LogError::Refused(_)) => "LOG_REFUSED",
             Self::Log(_) => "LOG_ERROR",
         }
     }

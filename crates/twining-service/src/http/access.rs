@@ -112,18 +112,19 @@ pub(super) async fn guard(
     next: Next,
 ) -> Response {
     let (since, note) = (Instant::now(), RequestNote::default());
-    let response = match admit(&state, request.uri().clone(), request.headers().clone(), &note, since).await {
-        Ok((admitted, running)) => {
-            request.extensions_mut().insert(admitted);
-            let response = next.run(request).await;
-            drop(running);
-            response
-        }
-        Err(refused) => {
-            state.metrics.refused(refused.status().as_u16());
-            refused.into_response()
-        }
-    };
+    let response =
+        match admit(&state, request.uri().clone(), request.headers().clone(), &note, since).await {
+            Ok((admitted, running)) => {
+                request.extensions_mut().insert(admitted);
+                let response = next.run(request).await;
+                drop(running);
+                response
+            }
+            Err(refused) => {
+                state.metrics.refused(refused.status().as_u16());
+                refused.into_response()
+            }
+        };
     state.log.answered(&note, response.status().as_u16(), since);
     response
 }
@@ -140,8 +141,7 @@ async fn admit(
     }
     let token = bearer_token(&headers).ok_or_else(ApiError::unauthorized)?;
     let found = state.database.authenticate(token).await;
-    let principal =
-        state.known.principal(token, found)?.ok_or_else(ApiError::unauthorized)?;
+    let principal = state.known.principal(token, found)?.ok_or_else(ApiError::unauthorized)?;
     let running = state
         .rates
         .admit(&principal.token_id, principal.tenant.as_str(), now)
@@ -172,7 +172,9 @@ fn bearer_token(headers: &HeaderMap) -> Option<&str> {
 fn repository_names(path: &str) -> Option<(&str, &str)> {
     let is_name = |name: &&str| {
         !name.starts_with('.')
-            && name.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || b"._-".contains(&c))
+            && name
+                .bytes()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || b"._-".contains(&c))
     };
     let mut parts = path.strip_prefix('/')?.splitn(3, '/');
     let (tenant, name, route) = (parts.next()?, parts.next()?, parts.next()?);
@@ -217,7 +219,9 @@ mod tests {
         };
         assert_eq!(token(&["Bearer twn_a_b"]).as_deref(), Some("twn_a_b"));
         assert_eq!(token(&["bearer twn_a_b"]).as_deref(), Some("twn_a_b"));
-        for none in [&["Basic twn_a_b"][..], &["Bearer"], &["Bearer a b"], &["Bearer a", "Bearer a"], &[]] {
+        for none in
+            [&["Basic twn_a_b"][..], &["Bearer"], &["Bearer a b"], &["Bearer a", "Bearer a"], &[]]
+        {
             assert_eq!(token(none), None, "{none:?}");
         }
     }

@@ -14,7 +14,13 @@ impl HostRules {
     #[must_use]
     pub fn new(names: impl IntoIterator<Item = String>) -> Self {
         let loopback = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
-        Self { names: names.into_iter().map(|name| name.to_ascii_lowercase()).chain(loopback).collect() }
+        Self {
+            names: names
+                .into_iter()
+                .map(|name| name.to_ascii_lowercase())
+                .chain(loopback)
+                .collect(),
+        }
     }
 
     /// Every name.
@@ -36,7 +42,9 @@ impl HostRules {
     fn is_name(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         let without_port = match host.rsplit_once(':') {
-            Some((name, port)) if !port.is_empty() && port.bytes().all(|c| c.is_ascii_digit()) => name,
+            Some((name, port)) if !port.is_empty() && port.bytes().all(|c| c.is_ascii_digit()) => {
+                name
+            }
             _ => host.as_str(),
         };
         self.names.iter().any(|name| *name == host || name == without_port)
@@ -58,7 +66,8 @@ mod tests {
 
     #[test]
     fn our_own_names_are_answered_with_and_without_a_port() {
-        for host in ["memory.example.com", "MEMORY.example.com:443", "localhost:8080", "[::1]:8080"] {
+        for host in ["memory.example.com", "MEMORY.example.com:443", "localhost:8080", "[::1]:8080"]
+        {
             assert!(allows(host, None), "{host}");
         }
     }

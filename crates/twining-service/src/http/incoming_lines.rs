@@ -57,7 +57,10 @@ impl LineCheck<'_> {
     /// A promotion, an override, an archive and a removal are for maintainers.
     fn needed_role(&self, change: &Change) -> AccessRole {
         let is_settled = change.amendments.iter().any(|amendment| {
-            matches!(amendment.set.get("status").and_then(Value::as_str), Some("active" | "overridden"))
+            matches!(
+                amendment.set.get("status").and_then(Value::as_str),
+                Some("active" | "overridden")
+            )
         });
         let is_removal = !change.archived.is_empty()
             || !change.removed_entities.is_empty()
@@ -87,8 +90,7 @@ impl LineCheck<'_> {
     }
 
     fn set_back(&self, timestamp: &mut String) {
-        let is_ahead =
-            |time: Time| time.as_ms() > self.now.as_ms().saturating_add(MAX_AHEAD_MS);
+        let is_ahead = |time: Time| time.as_ms() > self.now.as_ms().saturating_add(MAX_AHEAD_MS);
         if Time::read(timestamp).is_some_and(is_ahead) {
             *timestamp = self.now.to_string();
         }
@@ -125,7 +127,8 @@ fn is_possible(change: &Change) -> Result<(), ApiError> {
     if !change.turns.iter().all(|turn| is_name(&turn.feature) && is_name(&turn.task)) {
         return Err(ApiError::invalid("a turn's feature and task are plain names"));
     }
-    let is_json = |text: &String| serde_json::from_str::<Value>(text).is_ok_and(|is| is.is_object());
+    let is_json =
+        |text: &String| serde_json::from_str::<Value>(text).is_ok_and(|is| is.is_object());
     let of_handoffs = change.handoffs.iter().flat_map(|handoff| [&handoff.text, &handoff.line]);
     if !change.agents.values().chain(of_handoffs).all(is_json) {
         return Err(ApiError::invalid("agents and handoffs are JSON objects"));
@@ -151,7 +154,8 @@ mod tests {
 
     fn check(change: Value, kind: PrincipalKind, role: AccessRole) -> Result<Value, u16> {
         let principal = principal(kind);
-        let check = LineCheck { principal: &principal, role, now: Time::from_ms(1_700_000_000_000) };
+        let check =
+            LineCheck { principal: &principal, role, now: Time::from_ms(1_700_000_000_000) };
         let change = serde_json::from_value(change).expect("a change");
         let key = Id::from_parts(Time::from_ms(0), 2);
         let checked = check.checked(NewLine { key, change });
@@ -194,9 +198,7 @@ mod tests {
 
     #[test]
     fn what_no_folder_could_carry_out_is_refused() {
-        let turn = |feature: &str| {
-            json!({"turns": [{"feature": feature, "task": "t", "number": 1, "text": "x"}]})
-        };
+        let turn = |feature: &str| json!({"turns": [{"feature": feature, "task": "t", "number": 1, "text": "x"}]});
         assert!(by_machine(turn("login")).is_ok());
         assert_eq!(by_machine(turn("../../etc")), Err(400));
         assert_eq!(by_machine(json!({"agents": {"a": "not JSON"}})), Err(400));

@@ -63,13 +63,9 @@ pub(super) async fn append(
     if lines.is_empty() || lines.len() > MAX_LINES {
         return Err(ApiError::invalid(format!("send 1 to {MAX_LINES} lines")));
     }
-    let check = LineCheck {
-        principal: &admitted.principal,
-        role: admitted.role,
-        now: state.log.now(),
-    };
-    let lines =
-        lines.into_iter().map(|line| check.checked(line)).collect::<Result<Vec<_>, _>>()?;
+    let check =
+        LineCheck { principal: &admitted.principal, role: admitted.role, now: state.log.now() };
+    let lines = lines.into_iter().map(|line| check.checked(line)).collect::<Result<Vec<_>, _>>()?;
     let tenant = admitted.repository.tenant.clone();
     let calls = Arc::clone(&state);
     let note = admitted.note.clone();
@@ -235,8 +231,7 @@ async fn parsed<T: serde::de::DeserializeOwned>(body: Body, most: usize) -> Resu
 
 /// A number of the query.
 fn number_in(query: &str, name: &str) -> Result<Option<u64>, ApiError> {
-    let mut values =
-        query.split('&').filter_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+    let mut values = query.split('&').filter_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
     let Some(value) = values.next() else { return Ok(None) };
     match (value.parse(), values.next()) {
         (Ok(number), None) => Ok(Some(number)),
@@ -250,7 +245,8 @@ mod tests {
 
     #[test]
     fn a_number_is_given_once_or_not_at_all() {
-        let number = |query: &str| number_in(query, "after").map_err(|error| error.status().as_u16());
+        let number =
+            |query: &str| number_in(query, "after").map_err(|error| error.status().as_u16());
         assert_eq!(number("limit=3&after=7"), Ok(Some(7)));
         assert_eq!(number("limit=3"), Ok(None));
         assert_eq!(number("after=7&after=8"), Err(400));

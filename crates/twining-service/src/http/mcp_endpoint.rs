@@ -91,8 +91,7 @@ pub(super) fn service(state: &Arc<ServiceState>) -> McpService {
         .with_allowed_hosts(state.hosts.names().iter().cloned())
         .enforce_origin_validation()
         .with_max_request_body_bytes(MAX_BYTES);
-    let endpoint =
-        McpEndpoint { state: Arc::clone(state), tools: Arc::new(state.tools.tools()) };
+    let endpoint = McpEndpoint { state: Arc::clone(state), tools: Arc::new(state.tools.tools()) };
     StreamableHttpService::new(move || Ok(endpoint.clone()), Arc::default(), config)
 }
 
@@ -134,7 +133,14 @@ impl McpEndpoint {
                 let arguments = request.arguments.unwrap_or_default();
                 let run = || open.memory.call(&request.name, arguments.clone(), &caller);
                 if !access.reads && access.uses_claims {
-                    return claims::change(&state.database, &runtime, &open, &caller, &repository, run);
+                    return claims::change(
+                        &state.database,
+                        &runtime,
+                        &open,
+                        &caller,
+                        &repository,
+                        run,
+                    );
                 }
                 if access.reads {
                     // Without the database the folder still answers, as of when it was there.

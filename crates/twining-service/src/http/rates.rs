@@ -86,11 +86,11 @@ impl RateLimits {
             running: Arc::new(Semaphore::new(AT_ONCE)),
         };
         let caller = callers.entry(token.to_owned()).or_insert_with(|| limits(TOKEN_RATE));
-        let permit = Arc::clone(&caller.running)
-            .try_acquire_owned()
-            .map_err(|_| Duration::from_secs(1))?;
+        let permit =
+            Arc::clone(&caller.running).try_acquire_owned().map_err(|_| Duration::from_secs(1))?;
         caller.bucket.take(now)?;
-        let tenant = callers.entry(format!("tenant {tenant}")).or_insert_with(|| limits(TENANT_RATE));
+        let tenant =
+            callers.entry(format!("tenant {tenant}")).or_insert_with(|| limits(TENANT_RATE));
         tenant.bucket.take(now)?;
         Ok(permit)
     }

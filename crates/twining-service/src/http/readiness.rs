@@ -27,8 +27,7 @@ impl Readiness {
     /// Whether this node should be sent requests.
     pub(super) fn is_ready(&self, now: Instant) -> bool {
         let answered = *self.answered.lock().unwrap_or_else(PoisonError::into_inner);
-        !self.is_ending.load(Ordering::Relaxed)
-            && now.saturating_duration_since(answered) < SILENCE
+        !self.is_ending.load(Ordering::Relaxed) && now.saturating_duration_since(answered) < SILENCE
     }
 
     /// From now on it should not.
