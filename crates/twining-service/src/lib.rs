@@ -12,8 +12,8 @@ mod principal;
 mod repositories;
 
 pub use database::{
-    AuditEntry, AuditRow, Database, DocRow, HeadWatch, NewToken, PgLog, RepositoryRow, TenantRow,
-    TokenRow,
+    AuditEntry, AuditRow, Database, DatabaseSettings, DocRow, HeadWatch, LogRow, NewToken, PgLog,
+    RepositoryRow, TenantRow, TokenRow,
 };
 pub use error::ServiceError;
 pub use http::{HostRules, ServeOptions, ServiceParts, TlsFiles, ToolAccess, ToolCatalog, serve};

@@ -1,9 +1,15 @@
 //! The audit: who did what from where, and how it ended. Rows are only ever added.
 
+use tokio_postgres::Row;
 use twining_model::Id;
 
 use super::connection::Database;
 use crate::error::ServiceError;
+
+const ADD: &str = "insert into twining.audit (tenant, by, via, act, target, outcome)
+    values ($1, $2, $3, $4, $5, $6)";
+const READ: &str = "select number, twining.time_text(at) as at, by, via, act, target, outcome
+    from twining.audit where tenant = $1 and number > $2 order by number limit $3";
 
 /// Something that is to be on record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +42,9 @@ pub struct AuditRow {
 impl Database {
     /// Puts something on record.
     pub async fn audit(&self, entry: &AuditEntry) -> Result<(), ServiceError> {
-        unimplemented!("{entry:?}")
+        let AuditEntry { tenant, by, via, act, target, outcome } = entry;
+        self.query_as(tenant, ADD, &[&tenant.as_str(), by, via, act, target, outcome]).await?;
+        Ok(())
     }
 
     /// Rows of a tenant after a number, oldest first, at most so many. Needs `twining_owner`.
@@ -46,6 +54,20 @@ impl Database {
         after: i64,
         limit: u32,
     ) -> Result<Vec<AuditRow>, ServiceError> {
-        unimplemented!("{tenant} {after} {limit}")
+        let rows =
+            self.owner().await?.query(READ, &[&tenant.as_str(), &after, &i64::from(limit)]).await?;
+        let row_of = |row: Row| AuditRow {
+            number: row.get("number"),
+            at: row.get("at"),
+            entry: AuditEntry {
+                tenant: tenant.clone(),
+                by: row.get("by"),
+                via: row.get("via"),
+                act: row.get("act"),
+                target: row.get("target"),
+                outcome: row.get("outcome"),
+            },
+        };
+        Ok(rows.into_iter().map(row_of).collect())
     }
 }

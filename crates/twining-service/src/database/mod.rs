@@ -14,9 +14,9 @@ mod tenants;
 mod tokens;
 
 pub use audit::{AuditEntry, AuditRow};
-pub use connection::Database;
+pub use connection::{Database, DatabaseSettings};
 pub use docs::DocRow;
 pub use head_watch::HeadWatch;
-pub use pg_log::PgLog;
+pub use pg_log::{LogRow, PgLog};
 pub use tenants::{RepositoryRow, TenantRow};
 pub use tokens::{NewToken, TokenRow};
