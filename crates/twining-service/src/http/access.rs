@@ -4,6 +4,7 @@
 //! repository or a principal. Whatever is not for this token answers the same as what is not there.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -16,12 +17,13 @@ use sha2::{Digest, Sha256};
 use super::api_error::ApiError;
 use super::request_log::RequestNote;
 use super::router::ServiceState;
-use crate::database::RepositoryRow;
-use crate::error::ServiceError;
+use crate::database::{Database, RepositoryRow};
 use crate::principal::{AccessRole, Principal};
 
 /// How long a caller is still believed after the database stopped answering: their reads go on.
 const BELIEVED: Duration = Duration::from_secs(3600);
+/// How long a repository's row is used before the database is asked again.
+const FRESH: Duration = Duration::from_secs(10);
 /// Callers that are remembered for that.
 const MOST_KNOWN: usize = 10_000;
 /// The longest token that is looked at.
@@ -47,62 +49,86 @@ impl AdmittedRequest {
     }
 }
 
-/// Who was let in lately, for when the database does not answer.
+/// Who was let in lately, for when the database does not answer, and to ask it less.
 #[derive(Default)]
 pub(super) struct KnownCallers {
     principals: Mutex<HashMap<[u8; 32], (Principal, Instant)>>,
-    repositories: Mutex<HashMap<(String, String), RepositoryRow>>,
+    /// By the token too: what one token may see says nothing to another, not even by its speed.
+    repositories: Mutex<HashMap<RepositoryKey, (RepositoryRow, Instant)>>,
 }
 
+/// A token's id, and the two names of a path.
+type RepositoryKey = (String, String, String);
+
 impl KnownCallers {
-    fn principal(
+    async fn principal(
         &self,
+        database: &Database,
         token: &str,
-        found: Result<Option<Principal>, ServiceError>,
     ) -> Result<Option<Principal>, ApiError> {
         let key: [u8; 32] = Sha256::digest(token.as_bytes()).into();
-        let mut known = self.principals.lock().unwrap_or_else(PoisonError::into_inner);
-        match found {
+        match database.authenticate(token).await {
             Ok(Some(principal)) => {
-                if known.len() >= MOST_KNOWN {
-                    known.clear();
-                }
-                known.insert(key, (principal.clone(), Instant::now()));
+                remember(&self.principals, key, principal.clone());
                 Ok(Some(principal))
             }
             Ok(None) => {
-                known.remove(&key);
+                locked(&self.principals).remove(&key);
                 Ok(None)
             }
-            Err(_) => match known.get(&key) {
-                Some((principal, at)) if at.elapsed() < BELIEVED => Ok(Some(principal.clone())),
-                _ => Err(ApiError::unavailable()),
-            },
+            Err(_) => {
+                recall(&self.principals, &key, BELIEVED).map(Some).ok_or_else(ApiError::unavailable)
+            }
         }
     }
 
-    fn repository(
+    /// A repository that the principal has a grant for.
+    async fn repository(
         &self,
-        names: (&str, &str),
-        found: Result<Option<RepositoryRow>, ServiceError>,
+        database: &Database,
+        principal: &Principal,
+        (tenant, name): (&str, &str),
     ) -> Result<Option<RepositoryRow>, ApiError> {
-        let key = (names.0.to_owned(), names.1.to_owned());
-        let mut known = self.repositories.lock().unwrap_or_else(PoisonError::into_inner);
-        match found {
-            Ok(Some(row)) => {
-                if known.len() >= MOST_KNOWN {
-                    known.clear();
+        let key = (principal.token_id.clone(), tenant.to_owned(), name.to_owned());
+        if let Some(row) = recall(&self.repositories, &key, FRESH) {
+            return Ok(Some(row));
+        }
+        match database.find_repository(tenant, name).await {
+            Ok(found) => {
+                let granted = found.filter(|row| {
+                    row.tenant == principal.tenant && principal.role_in(&row.id).is_some()
+                });
+                if let Some(row) = &granted {
+                    remember(&self.repositories, key, row.clone());
                 }
-                known.insert(key, row.clone());
-                Ok(Some(row))
+                Ok(granted)
             }
-            Ok(None) => {
-                known.remove(&key);
-                Ok(None)
-            }
-            Err(_) => known.get(&key).cloned().map(Some).ok_or_else(ApiError::unavailable),
+            Err(_) => recall(&self.repositories, &key, BELIEVED)
+                .map(Some)
+                .ok_or_else(ApiError::unavailable),
         }
     }
+}
+
+fn remember<K: Eq + Hash, V>(known: &Mutex<HashMap<K, (V, Instant)>>, key: K, value: V) {
+    let mut known = locked(known);
+    if known.len() >= MOST_KNOWN {
+        known.clear();
+    }
+    known.insert(key, (value, Instant::now()));
+}
+
+fn recall<K: Eq + Hash, V: Clone>(
+    known: &Mutex<HashMap<K, (V, Instant)>>,
+    key: &K,
+    most: Duration,
+) -> Option<V> {
+    let known = locked(known);
+    known.get(key).filter(|(_, at)| at.elapsed() < most).map(|(value, _)| value.clone())
+}
+
+fn locked<T>(known: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    known.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Lets a request in, or answers why not, and notes what came of it.
@@ -140,18 +166,15 @@ async fn admit(
         return Err(ApiError::wrong_host());
     }
     let token = bearer_token(&headers).ok_or_else(ApiError::unauthorized)?;
-    let found = state.database.authenticate(token).await;
-    let principal = state.known.principal(token, found)?.ok_or_else(ApiError::unauthorized)?;
+    let found = state.known.principal(&state.database, token).await?;
+    let principal = found.ok_or_else(ApiError::unauthorized)?;
     let running = state
         .rates
         .admit(&principal.token_id, principal.tenant.as_str(), now)
         .map_err(|wait| ApiError::too_many(wait.as_secs_f64().ceil() as u64))?;
     let (tenant, name) = repository_names(uri.path()).ok_or_else(ApiError::not_found)?;
-    let found = state.database.find_repository(tenant, name).await;
-    let repository = state.known.repository((tenant, name), found)?;
-    let repository = repository
-        .filter(|repository| repository.tenant == principal.tenant)
-        .ok_or_else(ApiError::not_found)?;
+    let found = state.known.repository(&state.database, &principal, (tenant, name)).await?;
+    let repository = found.ok_or_else(ApiError::not_found)?;
     let role = principal.role_in(&repository.id).ok_or_else(ApiError::not_found)?;
     note.admitted(tenant, name, &principal.token_id);
     Ok((AdmittedRequest { principal, role, repository, note: note.clone() }, running))

@@ -6,9 +6,10 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{Extension, RawQuery, State};
 use axum::response::{IntoResponse, Json, Response};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use twining_model::limits;
+use twining_model::{Id, limits};
 use twining_store::{Log, LogBase, NewLine};
 
 use super::access::AdmittedRequest;
@@ -16,7 +17,7 @@ use super::api_error::ApiError;
 use super::claims::{self, CLAIMS};
 use super::incoming_lines::{LineCheck, MAX_LINES, made_decisions};
 use super::router::{ServiceState, read_body};
-use crate::database::DocRow;
+use crate::database::{DocRow, LogRow};
 use crate::error::ServiceError;
 use crate::principal::{AccessRole, RemoteCaller, acting_as};
 
@@ -47,6 +48,21 @@ enum AppendBase {
 struct ClaimsBody {
     version: u64,
     body: String,
+}
+
+/// A line as it is answered, its change as it is in the log.
+#[derive(Serialize)]
+struct LineOut<'a> {
+    seq: u64,
+    key: &'a Id,
+    v: i32,
+    change: &'a RawValue,
+}
+
+impl<'a> LineOut<'a> {
+    fn of(row: &'a LogRow) -> Self {
+        Self { seq: row.seq, key: &row.key, v: row.version, change: &row.body }
+    }
 }
 
 type Shared = State<Arc<ServiceState>>;
@@ -140,7 +156,7 @@ pub(super) async fn since(
     let limit = usize::try_from(limit).unwrap_or(usize::MAX).clamp(1, MAX_ANSWERED);
     let wait = Duration::from_secs(number("wait")?.unwrap_or(0)).min(MAX_WAIT);
     let (tenant, repo) = (&admitted.repository.tenant, &admitted.repository.id);
-    let mut watch = state.database.watch_head(tenant, repo);
+    let mut watch = state.database.watch_head(repo);
     let mut head = state.database.head(tenant, repo).await?;
     let waited = async {
         while head <= after {
@@ -153,13 +169,13 @@ pub(super) async fn since(
     if let Ok(Err(error)) = tokio::time::timeout(wait, waited).await {
         return Err(error.into());
     }
-    let log = state.database.log(tenant, repo);
     let lines = if head > after {
-        state.calls.run(tenant, move || log.since(after, limit)).await??
+        state.database.lines_since(tenant, repo, after, limit).await?
     } else {
         Vec::new()
     };
     admitted.note.called("since", "ok");
+    let lines: Vec<_> = lines.iter().map(LineOut::of).collect();
     Ok(Json(json!({"lines": lines, "head": head})))
 }
 
@@ -170,21 +186,17 @@ pub(super) async fn snapshot(
 ) -> Result<Response, ApiError> {
     let (tenant, repo) = (&admitted.repository.tenant, &admitted.repository.id);
     let head = state.database.head(tenant, repo).await?;
-    let log = state.database.log(tenant, repo);
-    let all = move || {
-        let (mut text, mut after) = (String::new(), 0);
-        while after < head {
-            let lines = log.since(after, MAX_ANSWERED)?;
-            let Some(last) = lines.last() else { break };
-            after = last.seq;
-            for line in lines.iter().filter(|line| line.seq <= head) {
-                text.push_str(&json!(line).to_string());
-                text.push('\n');
-            }
+    let (mut text, mut after) = (Vec::new(), 0);
+    while after < head {
+        let lines = state.database.lines_since(tenant, repo, after, MAX_ANSWERED).await?;
+        let Some(last) = lines.last() else { break };
+        after = last.seq;
+        for line in lines.iter().filter(|line| line.seq <= head) {
+            serde_json::to_writer(&mut text, &LineOut::of(line))
+                .map_err(|_| ApiError::unavailable())?;
+            text.push(b'\n');
         }
-        Ok::<String, ApiError>(text)
-    };
-    let text = state.calls.run(tenant, all).await??;
+    }
     admitted.note.called("snapshot", "ok");
     Ok(([("content-type", "application/x-ndjson")], text).into_response())
 }

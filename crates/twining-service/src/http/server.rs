@@ -111,6 +111,11 @@ pub async fn serve(
     let watching = Acceptor::new(metrics_routes(&state), None, Arc::clone(&state));
     announce(address_of(&listener)?, metrics.as_ref().map(address_of).transpose()?);
     state.log.event("serving");
+    if state.database.has_excess_rights().await? {
+        state
+            .log
+            .event("the database's login may do more than serve: give one of its own to nodes");
+    }
     let until_told = async {
         tokio::select! {
             _ = interrupt.recv() => {}

@@ -232,12 +232,12 @@ async fn add_token(given: &ArgMatches, database: &Database) -> Result<AdminRepor
         days: given.get_one::<u32>("days").copied().unwrap_or(90),
         made_by: "cli".to_owned(),
     };
-    let (row, secret) = database.add_token(&token).await?;
-    note(database, &tenant.id, "token.add", &row.principal.token_id).await?;
-    let json = json!({"id": row.principal.token_id, "token": secret, "expires_at": row.expires_at});
+    let (id, text) = database.add_token(&token).await?;
+    note(database, &tenant.id, "token.add", &id).await?;
+    let json = json!({"id": id, "token": text, "days": token.days});
     let rows = vec![
-        vec![plain(&secret)],
-        vec![dim(format!("good until {}; it is not shown again", row.expires_at))],
+        vec![plain(&text)],
+        vec![dim(format!("good for {} days; it is not shown again", token.days))],
     ];
     Ok(AdminReport { json, rows })
 }
