@@ -17,6 +17,9 @@ use tempfile::TempDir;
 
 /// Where distributions put the programs of each version.
 const INSTALLED: &str = "/usr/lib/postgresql";
+const IN_MEMORY: &str = "/dev/shm";
+/// What servers of a whole run may need there.
+const ROOM: u64 = 2 << 30;
 const START_LIMIT: Duration = Duration::from_secs(30);
 
 /// Whether the server flushes what it has committed.
@@ -52,7 +55,7 @@ impl PostgresServer {
             eprintln!("SKIPPED: no PostgreSQL in {INSTALLED}");
             return None;
         };
-        let dir = tempfile::Builder::new().prefix("pg").tempdir().expect("a temporary directory");
+        let dir = server_directory(flushing);
         if let Some((user, group)) = server_user() {
             chown(dir.path(), Some(user), Some(group)).expect("we are root");
         }
@@ -168,6 +171,15 @@ impl TestDatabase {
     }
 }
 
+/// In memory if nothing is to be flushed and there is room: containers often have little.
+fn server_directory(flushing: Flushing) -> TempDir {
+    let has_room = rustix::fs::statvfs(IN_MEMORY)
+        .is_ok_and(|volume| volume.f_bavail.saturating_mul(volume.f_frsize) > ROOM);
+    let parent = if has_room && flushing == Flushing::Off { IN_MEMORY } else { "/tmp" };
+    // A short name: the path of a socket has at most 107 bytes.
+    tempfile::Builder::new().prefix("pg").tempdir_in(parent).expect("a temporary directory")
+}
+
 /// The newest installed version.
 fn programs() -> Option<PathBuf> {
     let versions = fs::read_dir(INSTALLED).ok()?.flatten().map(|version| version.path());
@@ -219,6 +231,7 @@ fn initialised_data(programs: &Path) -> PathBuf {
         let _ = fs::remove_dir_all(&unfinished);
         let mut initdb = as_server_user(programs.join("initdb"));
         initdb.args(["-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C.UTF-8", "-N"]);
+        initdb.arg("--wal-segsize=1");
         run(initdb.arg("-D").arg(&unfinished));
         fs::rename(&unfinished, &data).expect("the folder is ours");
     }

@@ -21,10 +21,10 @@ const SINCE: &str = "select seq, key, v, body from (
         select seq, key, v, body, sum(octet_length(body)) over (order by seq) as through
         from (
             select seq, key, v, body from twining.log
-            where tenant = $1 and repo = $2 and seq > $3 order by seq limit $4
-        ) as some
+            where tenant = $1 and repo = $2 and seq > $3::bigint order by seq limit $4::bigint
+        ) as next
     ) as sized
-    where through <= $5 or seq = $3 + 1
+    where through <= $5::bigint or seq = $3::bigint + 1
     order by seq";
 
 const ANSWER_BYTES: i64 = 16 * 1024 * 1024;
@@ -191,6 +191,9 @@ fn log_error(error: ServiceError) -> LogError {
     match error {
         ServiceError::Log(error) => error,
         ServiceError::Unreachable(why) => LogError::Unreachable(why),
+        ServiceError::Database(error) => LogError::Refused(
+            error.as_db_error().map_or_else(|| error.to_string(), ToString::to_string),
+        ),
         error => LogError::Refused(error.to_string()),
     }
 }
