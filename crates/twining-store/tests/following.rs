@@ -14,7 +14,7 @@ use twining_testkit::memory::{decision, entity, entry};
 use twining_testkit::{MemoryLog, TestProject, ids, records};
 
 #[derive(Clone, Debug)]
-enum Step {
+pub(crate) enum Step {
     Post,
     Decide,
     Amend(usize),
@@ -31,7 +31,7 @@ enum Step {
     LoseAnswer,
 }
 
-fn step() -> impl Strategy<Value = Step> {
+pub(crate) fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => Just(Step::Post),
         3 => Just(Step::Decide),
@@ -50,14 +50,14 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-struct Follower {
-    project: TestProject,
-    store: Store,
+pub(crate) struct Follower {
+    pub(crate) project: TestProject,
+    pub(crate) store: Store,
     log: Arc<MemoryLog>,
 }
 
 impl Follower {
-    fn new(log: &Arc<MemoryLog>) -> Self {
+    pub(crate) fn new(log: &Arc<MemoryLog>) -> Self {
         let project = TestProject::in_memory();
         let store = opened(&project, log);
         Self { project, store, log: Arc::clone(log) }
@@ -74,40 +74,50 @@ impl Follower {
     }
 
     /// Everything that is tracked and shared, by path; arrays by element.
-    fn state(&self) -> BTreeMap<String, String> {
+    pub(crate) fn state(&self) -> BTreeMap<String, String> {
         self.store.follower().catch_up().expect("follows");
-        let mut state = BTreeMap::new();
-        let root = self.project.file("");
-        let mut folders: Vec<_> = root.exists().then(|| root.clone()).into_iter().collect();
-        while let Some(folder) = folders.pop() {
-            for file in std::fs::read_dir(folder).expect("lists").flatten() {
-                let path =
-                    file.path().strip_prefix(&root).expect("is inside").display().to_string();
-                if file.path().is_dir() {
-                    if !["local", "archive"].contains(&path.as_str()) {
-                        folders.push(file.path());
-                    }
-                    continue;
+        state_of(&self.project)
+    }
+}
+
+/// Everything that is tracked and shared in a folder, by path; arrays by element, lines in an
+/// order of their own.
+pub(crate) fn state_of(project: &TestProject) -> BTreeMap<String, String> {
+    let mut state = BTreeMap::new();
+    let root = project.file("");
+    let mut folders: Vec<_> = root.exists().then(|| root.clone()).into_iter().collect();
+    while let Some(folder) = folders.pop() {
+        for file in std::fs::read_dir(folder).expect("lists").flatten() {
+            let path = file.path().strip_prefix(&root).expect("is inside").display().to_string();
+            if file.path().is_dir() {
+                if !["local", "archive"].contains(&path.as_str()) {
+                    folders.push(file.path());
                 }
-                if twining_store::DEFAULT_FILES.iter().any(|(name, _)| *name == path) {
-                    continue;
+                continue;
+            }
+            if twining_store::DEFAULT_FILES.iter().any(|(name, _)| *name == path) {
+                continue;
+            }
+            let text = std::fs::read_to_string(file.path()).expect("reads");
+            match serde_json::from_str::<Vec<Value>>(&text) {
+                Ok(elements) => state.extend(elements.into_iter().map(|element| {
+                    (
+                        format!("{path} {}{}", element["id"], element["agent_id"]),
+                        element.to_string(),
+                    )
+                })),
+                // A folder that nobody wrote to yet may lack what is empty.
+                Err(_) if text.is_empty() => {}
+                Err(_) if path.ends_with(".jsonl") => {
+                    let mut lines: Vec<&str> = text.lines().collect();
+                    lines.sort_unstable();
+                    state.insert(path, lines.join("\n"));
                 }
-                let text = std::fs::read_to_string(file.path()).expect("reads");
-                match serde_json::from_str::<Vec<Value>>(&text) {
-                    Ok(elements) => state.extend(elements.into_iter().map(|element| {
-                        (
-                            format!("{path} {}{}", element["id"], element["agent_id"]),
-                            element.to_string(),
-                        )
-                    })),
-                    // A folder that nobody wrote to yet may lack what is empty.
-                    Err(_) if text.is_empty() => {}
-                    Err(_) => drop(state.insert(path, text)),
-                }
+                Err(_) => drop(state.insert(path, text)),
             }
         }
-        state
     }
+    state
 }
 
 fn opened(project: &TestProject, log: &Arc<MemoryLog>) -> Store {
@@ -123,7 +133,7 @@ fn related(store: &Store, from: usize, to: usize) -> Relation {
 }
 
 /// What a step writes, made from what the log says so far.
-fn change_of(step: &Step, store: &Store, lines: &[LogLine]) -> Change {
+pub(crate) fn change_of(step: &Step, store: &Store, lines: &[LogLine]) -> Change {
     let decisions: Vec<Id> = lines
         .iter()
         .flat_map(|line| &line.change.decisions)
@@ -147,7 +157,7 @@ fn change_of(step: &Step, store: &Store, lines: &[LogLine]) -> Change {
                     "summary".to_owned(),
                     json!(format!("amended at {}", lines.len())),
                 )]);
-                Change { amendments: vec![Amendment { id: id.clone(), set }], ..Change::default() }
+                Change { amendments: vec![Amendment::new(id.clone(), set)], ..Change::default() }
             }
             None => Change::default(),
         },
