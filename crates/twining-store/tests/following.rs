@@ -5,11 +5,12 @@ use std::sync::Arc;
 use twining_testcases::each;
 
 use proptest::prelude::*;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use twining_model::{Amendment, Change, HandoffFile, Id, Relation, Trace, TurnFile};
 use twining_store::disk::Probe;
 use twining_store::{Durability, LogLine, Store, StoreError};
 use twining_testkit::faults::{EIO, FaultOutcome, Faults};
+use twining_testkit::files::shared_state;
 use twining_testkit::memory::{decision, entity, entry};
 use twining_testkit::{MemoryLog, TestProject, ids, records};
 
@@ -76,48 +77,8 @@ impl Follower {
     /// Everything that is tracked and shared, by path; arrays by element.
     pub(crate) fn state(&self) -> BTreeMap<String, String> {
         self.store.follower().catch_up().expect("follows");
-        state_of(&self.project)
+        shared_state(&self.project.path())
     }
-}
-
-/// Everything that is tracked and shared in a folder, by path; arrays by element, lines in an
-/// order of their own.
-pub(crate) fn state_of(project: &TestProject) -> BTreeMap<String, String> {
-    let mut state = BTreeMap::new();
-    let root = project.file("");
-    let mut folders: Vec<_> = root.exists().then(|| root.clone()).into_iter().collect();
-    while let Some(folder) = folders.pop() {
-        for file in std::fs::read_dir(folder).expect("lists").flatten() {
-            let path = file.path().strip_prefix(&root).expect("is inside").display().to_string();
-            if file.path().is_dir() {
-                if !["local", "archive"].contains(&path.as_str()) {
-                    folders.push(file.path());
-                }
-                continue;
-            }
-            if twining_store::DEFAULT_FILES.iter().any(|(name, _)| *name == path) {
-                continue;
-            }
-            let text = std::fs::read_to_string(file.path()).expect("reads");
-            match serde_json::from_str::<Vec<Value>>(&text) {
-                Ok(elements) => state.extend(elements.into_iter().map(|element| {
-                    (
-                        format!("{path} {}{}", element["id"], element["agent_id"]),
-                        element.to_string(),
-                    )
-                })),
-                // A folder that nobody wrote to yet may lack what is empty.
-                Err(_) if text.is_empty() => {}
-                Err(_) if path.ends_with(".jsonl") => {
-                    let mut lines: Vec<&str> = text.lines().collect();
-                    lines.sort_unstable();
-                    state.insert(path, lines.join("\n"));
-                }
-                Err(_) => drop(state.insert(path, text)),
-            }
-        }
-    }
-    state
 }
 
 fn opened(project: &TestProject, log: &Arc<MemoryLog>) -> Store {

@@ -9,10 +9,11 @@ use twining_store::disk::Probe;
 use twining_store::{Durability, Log, LogError, LogLine, NewLine, Store, StoreError};
 use twining_testcases::each;
 use twining_testkit::faults::{EIO, FaultOutcome, Faults};
+use twining_testkit::files::shared_state;
 use twining_testkit::memory::{decision, entity, entry};
 use twining_testkit::{LogConnection, MemoryLog, TestProject, ids};
 
-use crate::following::{Follower, Step, change_of, state_of, step};
+use crate::following::{Follower, Step, change_of, step};
 
 #[derive(Clone, Debug)]
 enum LinkedStep {
@@ -126,7 +127,7 @@ proptest! {
         clones.iter().for_each(LinkedClone::settle);
         let made = Follower::new(&log).state();
         for clone in &clones {
-            prop_assert_eq!(&state_of(&clone.project), &made);
+            prop_assert_eq!(&shared_state(&clone.project.path()), &made);
             prop_assert_eq!(clone.store.outbox().state().expect("reads").waiting, 0);
         }
     }
@@ -171,7 +172,7 @@ fn a_planned_write_whose_answer_is_lost_is_in_the_folder_and_in_the_log_once() {
         .expect("writes");
     clone.settle();
     assert_eq!(log.all().len(), 1);
-    assert_eq!(state_of(&clone.project), Follower::new(&log).state());
+    assert_eq!(shared_state(&clone.project.path()), Follower::new(&log).state());
 }
 
 #[test]
@@ -196,7 +197,7 @@ fn a_writer_that_ends_anywhere_offline_sends_exactly_what_the_folder_has() {
             clone.store.post(&[entry(&clone.store, "after")]).expect("posts");
             clone.settle();
             let made = Follower::new(&log).state();
-            assert_eq!(state_of(&clone.project), made, "{outcome:?} at call {at}");
+            assert_eq!(shared_state(&clone.project.path()), made, "{outcome:?} at call {at}");
             if faults.calls() <= at {
                 break;
             }
@@ -249,7 +250,7 @@ fn the_folder_takes_over_what_the_log_made_of_its_lines() {
     log.admit(&[NewLine { key, change: admitted }]).expect("appends");
     clone.settle();
     assert_eq!(log.all().len(), 1, "the key was known");
-    assert_eq!(state_of(&clone.project), Follower::new(&log).state());
+    assert_eq!(shared_state(&clone.project.path()), Follower::new(&log).state());
     let file = clone.project.file(&format!("decisions/{}.json", decided.id));
     assert!(std::fs::read_to_string(file).expect("reads").contains("provisional"));
 }
@@ -338,7 +339,7 @@ fn lines_of_a_newer_version_stop_the_following_aloud_and_reads_go_on() {
 fn hostile_lines_leave_the_folder_as_it_was() {
     let clone = LinkedClone::new(&Arc::new(MemoryLog::default()));
     clone.store.post(&[entry(&clone.store, "mine")]).expect("posts");
-    let before = state_of(&clone.project);
+    let before = shared_state(&clone.project.path());
     let line = |seq: u64, summary: &str| LogLine {
         seq,
         key: ids().next(),
@@ -353,14 +354,14 @@ fn hostile_lines_leave_the_folder_as_it_was() {
     ];
     each(cases, |lines| {
         assert!(clone.store.follower().take_in(&lines).is_err());
-        assert_eq!(state_of(&clone.project), before);
+        assert_eq!(shared_state(&clone.project.path()), before);
         assert_eq!(clone.store.follower().position().expect("knows"), 0);
     });
     let broken =
         Change { agents: [("a".to_owned(), "}] garbage".to_owned())].into(), ..Change::default() };
     let broken = LogLine { seq: 1, key: ids().next(), change: broken };
     assert!(clone.store.follower().take_in(&[broken]).is_err());
-    assert_eq!(state_of(&clone.project), before);
+    assert_eq!(shared_state(&clone.project.path()), before);
     let path = json!({"decisions": [{"id": "../../../etc/passwd"}]});
     assert!(serde_json::from_value::<Change>(path).is_err(), "an id is never a path");
 }
@@ -382,5 +383,5 @@ fn a_folder_with_records_of_its_own_joins_a_log_without_doubles() {
     }
     store.follower().restart().expect("starts anew");
     store.follower().take_in_beside_own(&log.all()).expect("follows");
-    assert_eq!(state_of(&second), Follower::new(&log).state());
+    assert_eq!(shared_state(&second.path()), Follower::new(&log).state());
 }

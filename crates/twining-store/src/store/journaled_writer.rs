@@ -624,11 +624,10 @@ impl OpenStore {
 }
 
 fn check_element(text: &str) -> Result<(), StoreError> {
-    match serde_json::from_str::<Map<String, Value>>(text) {
-        Ok(_) if !text.contains('\n') => Ok(()),
-        Ok(_) => Err(StoreError::Damaged { what: "a record is not on one line".to_owned() }),
-        Err(error) => Err(error.into()),
-    }
+    let one_line = || serde::de::Error::custom("a record must be on one line");
+    serde_json::from_str::<Map<String, Value>>(text)
+        .and_then(|_| if text.contains('\n') { Err(one_line()) } else { Ok(()) })
+        .map_err(StoreError::from)
 }
 
 /// Carries a write out, with a way back: also what fails halfway through is undone.
