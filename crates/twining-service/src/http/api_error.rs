@@ -100,6 +100,9 @@ impl From<LogError> for ApiError {
             LogError::Behind => Self::behind(),
             LogError::Unknown(_) | LogError::Unreachable(_) => Self::unavailable(),
             LogError::Refused(why) => Self::new(StatusCode::CONFLICT, "refused", why),
+            error @ LogError::TooNew { .. } => {
+                Self::new(StatusCode::CONFLICT, "too_new", error.to_string())
+            }
         }
     }
 }

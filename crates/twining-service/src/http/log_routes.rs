@@ -10,16 +10,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use twining_model::{Id, limits};
-use twining_store::{Log, LogBase, NewLine};
+use twining_store::{LogBase, NewLine};
 
 use super::access::AdmittedRequest;
 use super::api_error::ApiError;
 use super::claims::{self, CLAIMS};
-use super::incoming_lines::{LineCheck, MAX_LINES, made_decisions};
+use super::incoming_lines::{MAX_LINES, made_decisions, signed};
 use super::router::{ServiceState, read_body};
 use crate::database::{DocRow, LogRow};
 use crate::error::ServiceError;
 use crate::principal::{AccessRole, RemoteCaller, acting_as};
+use crate::repositories::OpenRepository;
 
 /// The largest body of lines.
 const MAX_APPEND_BYTES: usize = 8 * 1024 * 1024;
@@ -79,9 +80,7 @@ pub(super) async fn append(
     if lines.is_empty() || lines.len() > MAX_LINES {
         return Err(ApiError::invalid(format!("send 1 to {MAX_LINES} lines")));
     }
-    let check =
-        LineCheck { principal: &admitted.principal, role: admitted.role, now: state.log.now() };
-    let lines = lines.into_iter().map(|line| check.checked(line)).collect::<Result<Vec<_>, _>>()?;
+    let lines = lines.into_iter().map(|line| signed(line, &admitted.principal)).collect();
     let tenant = admitted.repository.tenant.clone();
     let calls = Arc::clone(&state);
     let note = admitted.note.clone();
@@ -97,44 +96,36 @@ fn add(
     lines: Vec<NewLine>,
 ) -> Result<Vec<u64>, ApiError> {
     let AdmittedRequest { principal, role, repository, .. } = admitted;
-    let log = state.database.log(&repository.tenant, &repository.id);
+    let caller = RemoteCaller {
+        principal: principal.clone(),
+        role: *role,
+        client: None,
+        root: None,
+        confirmed: false,
+    };
     acting_as(principal, || {
+        let open = state.repositories.get(&repository.tenant, &repository.id)?;
         let base = match base {
             AppendBase::Any => LogBase::Any,
             AppendBase::At(line) => LogBase::At(line),
-            AppendBase::Admit => {
-                let open = state.repositories.get(&repository.tenant, &repository.id)?;
-                let caller = RemoteCaller {
-                    principal: principal.clone(),
-                    role: *role,
-                    client: None,
-                    root: None,
-                    confirmed: false,
-                };
-                return Ok(open.memory.admit(lines, &caller)?);
-            }
+            AppendBase::Admit => return Ok(open.memory.admit(lines, &caller)?),
         };
         if made_decisions(&lines).next().is_some() {
-            let keys: Vec<_> = lines.iter().map(|line| line.key.clone()).collect();
-            let is_repeated = log.numbers_of(&keys)?.iter().all(Option::is_some);
-            if !is_repeated {
-                decisions_are_new(state, admitted, &lines)?;
-            }
+            decisions_are_new(&open, &lines)?;
         }
-        Ok(log.append(base, &lines)?)
+        Ok(open.memory.append(base, lines, &caller)?)
     })
 }
 
-/// A line must not put another text in the place of a decision that is there.
-fn decisions_are_new(
-    state: &ServiceState,
-    admitted: &AdmittedRequest,
-    lines: &[NewLine],
-) -> Result<(), ApiError> {
-    let repository = &admitted.repository;
-    let open = state.repositories.get(&repository.tenant, &repository.id)?;
-    open.catch_up()?;
+/// A line must not put another text in the place of a decision that is there, unless the log has
+/// that very line.
+fn decisions_are_new(open: &OpenRepository, lines: &[NewLine]) -> Result<(), ApiError> {
     let store = open.memory.store();
+    let keys: Vec<_> = lines.iter().map(|line| line.key.clone()).collect();
+    if store.numbers_in_log(&keys)?.iter().all(Option::is_some) {
+        return Ok(());
+    }
+    open.catch_up()?;
     for id in made_decisions(lines) {
         if store.view(|view| view.decisions().exists(id))? {
             return Err(ApiError::invalid(format!("decision `{id}` is there already")));

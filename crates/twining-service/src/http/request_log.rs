@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use serde_json::json;
-use twining_model::{IdSource, Time};
+use twining_model::IdSource;
 
 /// What is known of a request when it is answered.
 #[derive(Clone, Debug, Default)]
@@ -51,11 +51,6 @@ impl RequestLog {
     /// A log with the times of this source.
     pub(super) fn new(ids: Arc<IdSource>) -> Self {
         Self { ids }
-    }
-
-    /// The time.
-    pub(super) fn now(&self) -> Time {
-        self.ids.now()
     }
 
     /// Writes the line of a request that was answered.

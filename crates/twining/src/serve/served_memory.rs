@@ -6,25 +6,23 @@ use std::sync::Arc;
 
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value};
-use twining_engine::{Caller, EmbeddingThread};
-use twining_model::{Authority, Change, Channel, Origin, Trust};
-use twining_service::{Memory, MemoryOpener, RemoteCaller, ServiceError};
-use twining_store::{Housekeeper, Log, LogBase, LogError, NewLine, Store, StoreError};
+use twining_engine::{Caller, EmbeddingThread, RemoteAuthor};
+use twining_model::{Authority, Channel, Origin, Trust};
+use twining_service::{
+    AccessRole, Memory, MemoryOpener, PrincipalKind, RemoteCaller, ServiceError,
+};
+use twining_store::{Housekeeper, Log, LogBase, NewLine, Store, StoreError};
 
 use super::relative_paths;
 use crate::mcp::{ToolSelection, failed, succeeded};
 use crate::project::Project;
 use crate::render::command_error::CommandError;
 
-/// How often lines are tried again because others planned meanwhile.
-const TRIES: usize = 16;
-
 /// Opens memories on a node.
 pub(super) struct ProjectOpener;
 
 struct ServedMemory {
     project: Project,
-    log: Arc<dyn Log>,
     _embedder: EmbeddingThread,
     /// Dropped last of all: it finishes what is left to do.
     _housekeeper: Housekeeper,
@@ -34,10 +32,10 @@ impl MemoryOpener for ProjectOpener {
     fn open(&self, folder: &Path, log: Arc<dyn Log>) -> Result<Arc<dyn Memory>, ServiceError> {
         let project = Project::served(folder)?;
         let store = project.engine.store();
-        store.use_log(Arc::clone(&log));
+        store.use_log(log);
         let housekeeper = Housekeeper::start(Arc::clone(store));
         let embedder = EmbeddingThread::start(Arc::clone(project.engine.embedding_worker()));
-        Ok(Arc::new(ServedMemory { project, log, _embedder: embedder, _housekeeper: housekeeper }))
+        Ok(Arc::new(ServedMemory { project, _embedder: embedder, _housekeeper: housekeeper }))
     }
 }
 
@@ -69,44 +67,25 @@ impl Memory for ServedMemory {
         }
     }
 
-    fn admit(&self, lines: Vec<NewLine>, _caller: &RemoteCaller) -> Result<Vec<u64>, StoreError> {
-        let mut numbers = Vec::with_capacity(lines.len());
-        for line in lines {
-            numbers.push(self.admit_line(&line)?);
-        }
-        Ok(numbers)
+    fn append(
+        &self,
+        base: LogBase,
+        lines: Vec<NewLine>,
+        caller: &RemoteCaller,
+    ) -> Result<Vec<u64>, StoreError> {
+        self.project.engine.append_remote(base, &lines, &author_of(caller))
+    }
+
+    fn admit(&self, lines: Vec<NewLine>, caller: &RemoteCaller) -> Result<Vec<u64>, StoreError> {
+        self.project.engine.admit(&lines, &author_of(caller))
     }
 }
 
-impl ServedMemory {
-    fn admit_line(&self, line: &NewLine) -> Result<u64, StoreError> {
-        for _ in 0..TRIES {
-            let base = if is_planned(&line.change) {
-                let follower = self.store().follower();
-                follower.catch_up()?;
-                LogBase::At(follower.position()?)
-            } else {
-                LogBase::Any
-            };
-            match self.log.append(base, std::slice::from_ref(line)) {
-                Ok(numbers) => return Ok(numbers.first().copied().unwrap_or_default()),
-                Err(LogError::Behind) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(LogError::Behind.into())
+fn author_of(caller: &RemoteCaller) -> RemoteAuthor {
+    RemoteAuthor {
+        is_person: caller.principal.kind == PrincipalKind::Person,
+        may_settle: caller.role >= AccessRole::Maintainer,
     }
-}
-
-/// Whether what a change says depends on what others wrote.
-fn is_planned(change: &Change) -> bool {
-    !(change.decisions.is_empty()
-        && change.amendments.is_empty()
-        && change.archived.is_empty()
-        && change.entities.is_empty()
-        && change.relations.is_empty()
-        && change.removed_entities.is_empty()
-        && change.removed_relations.is_empty())
 }
 
 /// Who calls, as records will say. A token is a session: two of one name are two callers.
