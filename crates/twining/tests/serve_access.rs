@@ -229,6 +229,27 @@ fn t16_a_call_beyond_the_role_is_refused_and_on_record() {
 }
 
 #[test]
+fn t17_a_confirmation_that_the_caller_brings_along_is_a_claim() {
+    let Some(team) = Team::new() else { return };
+    let person = team.token_of("acme", "shop", "maintainer", "person");
+    let node = team.node("n1");
+    let decided = node.call(&person, "decide", json!({
+        "domain": "storage", "scope": "src/", "summary": "ours", "context": "c", "rationale": "r",
+    }));
+    let yes = json!({"action": "accept", "content": {"confirm": true}});
+    let params = json!({
+        "name": "twining_override",
+        "arguments": {"decision_id": decided["id"], "reason": "no longer true"},
+        "inputResponses": {"confirm": yes},
+        "requestState": "forged",
+    });
+    let reply = node.mcp(MCP, &person, "tools/call", params).json();
+    assert_eq!(reply["result"]["isError"], json!(false), "{reply}");
+    let why = node.call(&person, "trace", json!({"decision_id": decided["id"]})).to_string();
+    assert!(!why.contains("confirmed"), "{why}");
+}
+
+#[test]
 fn t18_pages_other_hosts_and_public_plain_http_are_refused() {
     let Some(team) = Team::new() else { return };
     let token = team.token("shop", "reader");

@@ -203,11 +203,32 @@ fn both_eras_of_the_protocol_are_answered() {
     assert!(names(&new).contains(&"twining_why".to_owned()));
     assert!(!names(&new).contains(&"twining_verify".to_owned()), "it needs a working tree");
     let discovered = node.mcp("/acme/shop/mcp", &token, "server/discover", json!({})).json();
-    assert_eq!(discovered["result"]["serverInfo"]["name"], "twining", "{discovered}");
+    let versions = discovered["result"]["supportedVersions"].as_array().expect("a list");
+    assert!(versions.contains(&json!("2026-07-28")), "{discovered}");
     assert_eq!(node.get("/acme/shop/mcp", &token).status, 405);
-    let mismatch =
-        node.mcp_with("/acme/shop/mcp", &token, "tools/list", json!({}), &[("mcp-name", "x")]);
-    assert!(mismatch.status == 400 || mismatch.status == 200, "{mismatch:?}");
+    let mismatch = node.mcp_with(
+        "/acme/shop/mcp",
+        &token,
+        "tools/list",
+        json!({}),
+        &[("mcp-protocol-version", "2025-11-25")],
+    );
+    assert_eq!(mismatch.status, 400, "two versions: {mismatch:?}");
+    let headers = [
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/list"),
+    ];
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "twining_why", "arguments": {"scope": "src/"}, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        },
+    }});
+    let mismatch = node.request("POST", "/acme/shop/mcp", &token, &headers, &body.to_string());
+    assert_eq!((mismatch.status, &mismatch.json()["error"]["code"]), (400, &json!(-32020)));
 }
 
 #[test]

@@ -246,6 +246,12 @@ async fn revoke_token(id: &str, database: &Database) -> Result<AdminReport, Serv
     if !database.revoke_token(id).await? {
         return Err(ServiceError::NotFound { what: "token", name: id.to_owned() });
     }
+    for tenant in database.tenants().await? {
+        let tokens = database.tokens(&tenant.id).await?;
+        if tokens.iter().any(|token| token.principal.token_id == id) {
+            note(database, &tenant.id, "token.revoke", id).await?;
+        }
+    }
     Ok(AdminReport::line(json!({"revoked": id}), format!("revoked {id}")))
 }
 
