@@ -16,7 +16,9 @@ pub use database::{
     RepositoryRow, TenantRow, TokenRow,
 };
 pub use error::ServiceError;
-pub use http::{HostRules, ServeOptions, ServiceParts, TlsFiles, ToolAccess, ToolCatalog, serve};
+pub use http::{
+    CallRates, HostRules, ServeOptions, ServiceParts, TlsFiles, ToolAccess, ToolCatalog, serve,
+};
 pub use principal::{
     AccessRole, Grant, GrantScope, Principal, PrincipalKind, RemoteCaller, acting_as,
 };

@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
     CompleteRequestParams, CompleteResult, DiscoverResult, ErrorData, ListPromptsRequestMethod,
     ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
     ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
@@ -33,6 +33,8 @@ use crate::principal::{AccessRole, RemoteCaller, acting_as};
 
 /// The largest body of a call.
 const MAX_BYTES: usize = 1024 * 1024;
+/// How long a client may keep the list of tools: it changes only when the program does.
+const FRESH_MS: u64 = 5 * 60 * 1000;
 /// Names the project's folder on the caller's machine.
 const ROOT: &str = "twining-root";
 /// The longest such name.
@@ -200,7 +202,9 @@ impl ServerHandler for McpEndpoint {
         _context: RequestContext<RoleServer>,
     ) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
-        Ok(DiscoverResult::from_server_info(versions, self.get_info()))
+        Ok(DiscoverResult::from_server_info(versions, self.get_info())
+            .with_ttl_ms(FRESH_MS)
+            .with_cache_scope(CacheScope::Public))
     }
 
     async fn list_tools(
@@ -208,7 +212,9 @@ impl ServerHandler for McpEndpoint {
         _page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
+        Ok(ListToolsResult::with_all_items(self.tools.to_vec())
+            .with_ttl_ms(FRESH_MS)
+            .with_cache_scope(CacheScope::Private))
     }
 
     async fn call_tool(

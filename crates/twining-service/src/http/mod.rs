@@ -23,5 +23,6 @@ mod tls;
 
 pub use hosts::HostRules;
 pub use mcp_endpoint::{ToolAccess, ToolCatalog};
+pub use rates::CallRates;
 pub use server::{ServeOptions, ServiceParts, serve};
 pub use tls::TlsFiles;

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Calls a second of one token, and how many it may save up.
-const TOKEN_RATE: BucketSize = BucketSize { per_second: 20.0, burst: 100.0 };
-/// The same for all tokens of a tenant.
-const TENANT_RATE: BucketSize = BucketSize { per_second: 500.0, burst: 1000.0 };
+/// What a token may save up, in seconds of its rate.
+const TOKEN_SAVES: f64 = 5.0;
+/// The same for a tenant.
+const TENANT_SAVES: f64 = 2.0;
 /// Calls of one token at a time.
 const AT_ONCE: usize = 16;
 /// Callers that are remembered; those that have been quiet are forgotten first.
@@ -23,9 +23,25 @@ struct BucketSize {
     burst: f64,
 }
 
+/// Calls a second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallRates {
+    /// Of one token.
+    pub token: u32,
+    /// Of all tokens of a tenant.
+    pub tenant: u32,
+}
+
+impl Default for CallRates {
+    fn default() -> Self {
+        Self { token: 20, tenant: 500 }
+    }
+}
+
 /// The limits of everybody who called lately.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct RateLimits {
+    rates: CallRates,
     callers: Mutex<HashMap<String, CallerLimits>>,
 }
 
@@ -64,7 +80,19 @@ impl TokenBucket {
     }
 }
 
+impl BucketSize {
+    fn new(per_second: u32, saves: f64) -> Self {
+        let per_second = f64::from(per_second.max(1));
+        Self { per_second, burst: per_second * saves }
+    }
+}
+
 impl RateLimits {
+    /// These limits, and nobody called yet.
+    pub(super) fn new(rates: CallRates) -> Self {
+        Self { rates, callers: Mutex::default() }
+    }
+
     /// Lets a call through, for as long as the permit lives; else how long to wait.
     pub(super) fn admit(
         &self,
@@ -85,12 +113,15 @@ impl RateLimits {
             bucket: TokenBucket::full(size, now),
             running: Arc::new(Semaphore::new(AT_ONCE)),
         };
-        let caller = callers.entry(token.to_owned()).or_insert_with(|| limits(TOKEN_RATE));
+        let caller = callers
+            .entry(token.to_owned())
+            .or_insert_with(|| limits(BucketSize::new(self.rates.token, TOKEN_SAVES)));
         let permit =
             Arc::clone(&caller.running).try_acquire_owned().map_err(|_| Duration::from_secs(1))?;
         caller.bucket.take(now)?;
-        let tenant =
-            callers.entry(format!("tenant {tenant}")).or_insert_with(|| limits(TENANT_RATE));
+        let tenant = callers
+            .entry(format!("tenant {tenant}"))
+            .or_insert_with(|| limits(BucketSize::new(self.rates.tenant, TENANT_SAVES)));
         tenant.bucket.take(now)?;
         Ok(permit)
     }
@@ -102,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_token_that_floods_waits_and_another_one_does_not() {
-        let (limits, now) = (RateLimits::default(), Instant::now());
+        let (limits, now) = (RateLimits::new(CallRates::default()), Instant::now());
         for _ in 0..100 {
             let _running = limits.admit("a", "shop", now).expect("within the burst");
         }
@@ -115,7 +146,7 @@ mod tests {
 
     #[test]
     fn the_seventeenth_call_at_the_same_time_waits() {
-        let (limits, now) = (RateLimits::default(), Instant::now());
+        let (limits, now) = (RateLimits::new(CallRates::default()), Instant::now());
         let running: Vec<_> =
             (0..16).map(|_| limits.admit("a", "shop", now).expect("one of sixteen")).collect();
         drop(limits.admit("a", "shop", now).expect_err("one too many"));
@@ -125,7 +156,7 @@ mod tests {
 
     #[test]
     fn all_tokens_of_a_tenant_share_its_rate() {
-        let (limits, now) = (RateLimits::default(), Instant::now());
+        let (limits, now) = (RateLimits::new(CallRates::default()), Instant::now());
         let refused = (0..1100).filter(|n| limits.admit(&format!("t{n}"), "shop", now).is_err());
         assert_eq!(refused.count(), 100);
         let _running = limits.admit("x", "other", now).expect("another tenant has its own");

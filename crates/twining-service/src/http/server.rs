@@ -15,7 +15,7 @@ use super::connections::{Acceptor, listen};
 use super::hosts::HostRules;
 use super::mcp_endpoint::ToolCatalog;
 use super::metrics::Metrics;
-use super::rates::RateLimits;
+use super::rates::{CallRates, RateLimits};
 use super::readiness::Readiness;
 use super::request_log::RequestLog;
 use super::router::{ServiceState, metrics_routes, routes};
@@ -44,6 +44,8 @@ pub struct ServeOptions {
     pub data: PathBuf,
     /// Repositories that are open at a time.
     pub open_limit: usize,
+    /// How often a token and a tenant may call.
+    pub rates: CallRates,
     /// How long it still takes connections after it was told to end, so that whoever sends
     /// requests notices first.
     pub drain: Duration,
@@ -100,7 +102,7 @@ pub async fn serve(
         tools,
         hosts: options.hosts,
         known: KnownCallers::default(),
-        rates: RateLimits::default(),
+        rates: RateLimits::new(options.rates),
         calls: BlockingCalls::new(),
         claims: tokio::sync::Mutex::default(),
         metrics: Metrics::default(),

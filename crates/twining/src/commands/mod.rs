@@ -130,7 +130,15 @@ mod tests {
             .iter()
             .filter(|verb| verb.needs == Memory && verb.audience == Audience::Everyone)
             .map(|verb| verb.name);
-        insta::assert_snapshot!(offered.collect::<Vec<_>>().join(" "), @"");
+        let expected = "assemble summarize what_changed waiting \
+             post read query recent dismiss \
+             decide why trace reconsider override promote decisions search_decisions \
+             link_commit commits impact \
+             add_entity add_relation neighbors path graph_query prune_graph \
+             record_turn turns store_trace query_traces extract_patterns \
+             register agents discover delegate handoff acknowledge claim \
+             archive status export";
+        assert_eq!(offered.collect::<Vec<_>>().join(" "), expected);
     }
 
     #[test]

@@ -9,7 +9,9 @@ use std::time::Duration;
 use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
 use serde_json::json;
 use twining_model::IdSource;
-use twining_service::{Database, HostRules, ServeOptions, ServiceError, ServiceParts, TlsFiles};
+use twining_service::{
+    CallRates, Database, HostRules, ServeOptions, ServiceError, ServiceParts, TlsFiles,
+};
 use twining_store::git::GitFolders;
 
 use super::admin;
@@ -57,7 +59,7 @@ pub(crate) fn flags(command: Command) -> Command {
         .after_help(EXAMPLE)
 }
 
-fn serve_flags() -> [Arg; 9] {
+fn serve_flags() -> [Arg; 11] {
     let address = |arg: Arg| arg.value_parser(value_parser!(SocketAddr));
     let names = |arg: Arg| arg.value_delimiter(',');
     [
@@ -92,6 +94,12 @@ fn serve_flags() -> [Arg; 9] {
         option("open", "N", "Repositories that are open at a time")
             .value_parser(value_parser!(u16).range(1..))
             .default_value("256"),
+        option("token-rate", "N", "Calls a second of one token; it may save up five times as many")
+            .value_parser(value_parser!(u32).range(1..))
+            .default_value("20"),
+        option("tenant-rate", "N", "Calls a second of all tokens of a tenant")
+            .value_parser(value_parser!(u32).range(1..))
+            .default_value("500"),
         option("drain", "SECONDS", "How long to go on after SIGTERM with /readyz saying no")
             .value_parser(value_parser!(u64).range(0..=300))
             .default_value("5"),
@@ -162,6 +170,10 @@ fn options(given: &ArgMatches, data: PathBuf) -> ServeOptions {
         behind_proxy: given.contains_id("behind-proxy"),
         hosts: HostRules::new(names("behind-proxy").chain(names("hosts"))),
         data,
+        rates: CallRates {
+            token: given.get_one::<u32>("token-rate").copied().unwrap_or(20),
+            tenant: given.get_one::<u32>("tenant-rate").copied().unwrap_or(500),
+        },
         open_limit: usize::from(given.get_one::<u16>("open").copied().unwrap_or(256)),
         drain: Duration::from_secs(given.get_one::<u64>("drain").copied().unwrap_or(5)),
     }
@@ -170,19 +182,14 @@ fn options(given: &ArgMatches, data: PathBuf) -> ServeOptions {
 /// The folder of a node's copies, made if need be. In a working tree they would take that for
 /// their own.
 fn data_folder(given: &Path) -> Result<PathBuf, CommandError> {
-    std::fs::create_dir_all(given)
-        .and_then(|()| std::fs::canonicalize(given))
-        .map_err(|error| CommandError::of_error("NOT_FOUND", &error))
-        .and_then(|folder| match GitFolders::of(&folder) {
-            None => Ok(folder),
-            Some(git) => {
-                let message = format!(
-                    "--data must not be in a git working tree, and `{}` is one",
-                    git.top.display()
-                );
-                Err(CommandError::misuse(message).with_hint("for example --data /var/lib/twining"))
-            }
-        })
+    let unusable = |error: std::io::Error| CommandError::of_error("NOT_FOUND", &error);
+    let folder = std::path::absolute(given).map_err(unusable)?;
+    if let Some(git) = GitFolders::of(&folder) {
+        let top = git.top.display();
+        let message = format!("--data must not be in a git working tree, and `{top}` is one");
+        return Err(CommandError::misuse(message).with_hint("for example --data /var/lib/twining"));
+    }
+    std::fs::create_dir_all(&folder).and_then(|()| std::fs::canonicalize(&folder)).map_err(unusable)
 }
 
 fn database_url(given: &ArgMatches) -> Result<String, CommandError> {

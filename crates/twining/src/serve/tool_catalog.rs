@@ -9,7 +9,7 @@ use crate::render::command_error::CommandError;
 use crate::verbs::verb::{Effect, VerbEntry};
 
 /// Verbs that settle what others wrote, or take it away.
-const FOR_MAINTAINERS: [&str; 5] = ["override", "promote", "reconsider", "archive", "prune"];
+const FOR_MAINTAINERS: [&str; 5] = ["override", "promote", "reconsider", "archive", "prune_graph"];
 /// Verbs that show claims or change them.
 const WITH_CLAIMS: [&str; 3] = ["claim", "agents", "waiting"];
 
