@@ -7,6 +7,7 @@
 
 mod database;
 mod error;
+mod http;
 mod principal;
 mod repositories;
 
@@ -15,6 +16,7 @@ pub use database::{
     RepositoryRow, TenantRow, TokenRow,
 };
 pub use error::ServiceError;
+pub use http::{HostRules, ServeOptions, ServiceParts, TlsFiles, ToolAccess, ToolCatalog, serve};
 pub use principal::{
     AccessRole, Grant, GrantScope, Principal, PrincipalKind, RemoteCaller, acting_as,
 };

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value};
 use twining_model::Id;
-use twining_store::{Log, NewLine, Store, StoreError};
+use twining_store::{Log, LogBase, NewLine, Store, StoreError};
 
 use crate::database::{Database, HeadWatch};
 use crate::error::ServiceError;
@@ -35,6 +35,17 @@ pub trait Memory: Send + Sync + 'static {
         arguments: Map<String, Value>,
         caller: &RemoteCaller,
     ) -> CallToolResult;
+
+    /// Appends lines of a clone that planned them on the log as it is, and returns their numbers.
+    fn append(
+        &self,
+        base: LogBase,
+        lines: Vec<NewLine>,
+        caller: &RemoteCaller,
+    ) -> Result<Vec<u64>, StoreError> {
+        let _ = caller;
+        self.store().append_to_log(base, &lines)
+    }
 
     /// Takes in lines that a clone planned on an old view, and returns their numbers.
     fn admit(&self, lines: Vec<NewLine>, caller: &RemoteCaller) -> Result<Vec<u64>, StoreError>;

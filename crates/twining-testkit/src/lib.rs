@@ -14,7 +14,7 @@ pub mod world;
 pub mod write_cases;
 
 pub use faults::{FaultOutcome, Faults};
-pub use memory_log::MemoryLog;
+pub use memory_log::{LogConnection, MemoryLog};
 pub use postgres::{Flushing, PostgresServer, TestDatabase};
 pub use project::{TestProject, git_in};
 pub use world::{FixedWorld, ids};

@@ -28,6 +28,8 @@ mod program_path;
 mod project;
 mod reindex;
 mod render;
+#[cfg(feature = "service")]
+mod serve;
 mod settings;
 mod system_world;
 mod tour;

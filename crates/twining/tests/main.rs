@@ -32,6 +32,10 @@ mod person;
 mod protect;
 mod redaction;
 mod refusal_alternatives;
+#[cfg(feature = "service")]
+mod serve_access;
+#[cfg(feature = "service")]
+mod serve_nodes;
 mod servers;
 mod top;
 mod tour;

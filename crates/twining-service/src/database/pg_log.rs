@@ -66,6 +66,10 @@ impl PgLog {
 }
 
 impl Log for PgLog {
+    fn numbers_of(&self, keys: &[Id]) -> Result<Vec<Option<u64>>, LogError> {
+        Self::numbers_of(self, keys)
+    }
+
     fn append(&self, base: LogBase, lines: &[NewLine]) -> Result<Vec<u64>, LogError> {
         if lines.is_empty() {
             return Ok(Vec::new());

@@ -16,6 +16,7 @@ use crate::log::array_file::ArrayWriter;
 use crate::log::board::Board;
 use crate::log::journal::Journal;
 use crate::log::lock::{FileLock, LockGuard, LockState};
+use crate::log::outbox_file::OutboxFile;
 use crate::log::store_files::StoreFiles;
 
 /// What a reader may wait for the write lock, to do something that can wait.
@@ -33,6 +34,7 @@ pub(crate) struct OpenStore {
     pub(crate) index_lock: FileLock,
     pub(crate) board: Board,
     pub(crate) journal: Journal,
+    pub(crate) outbox: OutboxFile,
     pub(crate) files: StoreFiles,
     pub(crate) arrays: ArrayWriter,
     pub(crate) index: IndexPool,

@@ -217,10 +217,10 @@ fn merge(matches: &ArgMatches) -> ExitCode {
 fn run(matches: &ArgMatches) -> ExitStatus {
     let Some((name, given)) = matches.subcommand() else { return ExitStatus::Misused };
     // A flag that every command has is found where it was given: at the innermost one.
-    let (name, given) = match given.subcommand() {
-        Some((inner, given)) => (format!("{name} {inner}"), given),
-        None => (name.to_owned(), given),
-    };
+    let (mut name, mut given) = (name.to_owned(), given);
+    while let Some((inner, below)) = given.subcommand() {
+        (name, given) = (format!("{name} {inner}"), below);
+    }
     let style = if given.get_flag("json") { OutputFormat::Json } else { OutputFormat::Words };
     let project = given.get_one::<PathBuf>("project").cloned();
     let agent = match checked_agent(given.get_one::<String>("agent").cloned()) {
@@ -231,7 +231,7 @@ fn run(matches: &ArgMatches) -> ExitStatus {
         .subcommand_name()
         .and_then(|outer| TOOL_COMMANDS.iter().find(|tool| tool.name == outer));
     let ended = match (tool.and_then(|tool| tool.run), name.as_str()) {
-        (Some(run), _) => run(ToolCall { given, project, agent, style, all: command }),
+        (Some(run), called) => run(ToolCall { called, given, project, agent, style, all: command }),
         (None, "knowledge show") => {
             Project::open(project).and_then(|project| knowledge_show::draw(&project, given, style))
         }

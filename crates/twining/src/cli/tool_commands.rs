@@ -39,6 +39,8 @@ pub(crate) struct ToolCommand {
 /// What a person asked for.
 #[derive(Debug)]
 pub(crate) struct ToolCall<'a> {
+    /// The words that name it, and what is below it: `serve token add`.
+    pub called: &'a str,
     /// The flags.
     pub given: &'a ArgMatches,
     /// `--project`.
@@ -52,7 +54,7 @@ pub(crate) struct ToolCall<'a> {
 }
 
 /// All of them, in the order of the help.
-pub(crate) const TOOL_COMMANDS: [ToolCommand; 18] = [
+pub(crate) const TOOL_COMMANDS: [ToolCommand; 19] = [
     ToolCommand {
         name: "mcp",
         about: "Serve the tools to an MCP client over stdio",
@@ -104,6 +106,12 @@ pub(crate) const TOOL_COMMANDS: [ToolCommand; 18] = [
         about: "Watch what needs you, who is at work and the stream, in the terminal",
         flags: top_flags,
         run: Some(top),
+    },
+    ToolCommand {
+        name: "serve",
+        about: "Serve a team's memory over HTTP, from PostgreSQL",
+        flags: serve_flags,
+        run: Some(serve_team),
     },
     ToolCommand {
         name: "doctor",
@@ -306,6 +314,28 @@ fn top_flags(command: Command) -> Command {
 fn top(_call: ToolCall<'_>) -> Result<ExitStatus, CommandError> {
     Err(CommandError::unavailable("NOT_BUILT", "this program was built without `twining top`")
         .with_hint("build it with the feature `tui`"))
+}
+
+#[cfg(feature = "service")]
+fn serve_flags(command: Command) -> Command {
+    crate::serve::flags(command)
+}
+
+#[cfg(feature = "service")]
+fn serve_team(call: ToolCall<'_>) -> Result<ExitStatus, CommandError> {
+    crate::serve::run(call.called, call.given, call.style)
+}
+
+#[cfg(not(feature = "service"))]
+fn serve_flags(command: Command) -> Command {
+    command.after_help("Example:\n  twining serve --data /var/lib/twining")
+}
+
+#[cfg(not(feature = "service"))]
+fn serve_team(call: ToolCall<'_>) -> Result<ExitStatus, CommandError> {
+    let message = format!("this program was built without `twining {}`", call.called);
+    Err(CommandError::unavailable("NOT_BUILT", message)
+        .with_hint("build it with the feature `service`"))
 }
 
 fn hook_flags(command: Command) -> Command {

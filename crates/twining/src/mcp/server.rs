@@ -37,7 +37,7 @@ const INSTRUCTIONS: &str = include_str!("instructions.md");
 const FRESH_MS: u64 = 5 * 60 * 1000;
 
 /// The instructions, without those that name a tool which is not offered.
-fn instructions(offered: &ToolSelection) -> String {
+pub(crate) fn instructions(offered: &ToolSelection) -> String {
     let lines = INSTRUCTIONS.trim_end().lines();
     lines
         .filter(|line| tools_named(line).all(|tool| offered.find(tool).is_some()))
