@@ -69,6 +69,7 @@ const ASYNC_MODULES: &[&str] = &[
     "twining/src/serve/",
     "twining/src/web/",
     "twining-service/",
+    "twining-testkit/src/bin/figures/service.rs",
     "/tests/",
     "/examples/",
 ];
