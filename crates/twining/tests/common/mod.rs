@@ -6,6 +6,7 @@
 pub(crate) mod browser;
 pub(crate) mod hooked;
 pub(crate) mod repository;
+pub(crate) mod team_server;
 pub(crate) mod terminal;
 pub(crate) mod workspace;
 
