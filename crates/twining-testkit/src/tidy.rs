@@ -58,6 +58,7 @@ const BOUNDARIES: &[(&str, &[&str])] = &[
         "Command::new(\"git\")",
         &["twining-store/src/git/repository.rs", "twining-testkit/", "/tests/"],
     ),
+    ("ureq::", &["twining/src/link/"]),
     ("async fn", ASYNC_MODULES),
     ("tokio::", ASYNC_MODULES),
     ("#[allow(", &[]),

@@ -461,3 +461,36 @@ fn a_key_is_admitted_once_whatever_its_line_says_later() {
     assert_eq!(engine.admit(&[rival, posts[1].clone()], &node.author).expect("knows"), [2, 4]);
     assert_eq!(node.log.all().len(), 5);
 }
+
+#[test]
+fn five_clones_with_a_hundred_writes_each_offline_end_alike() {
+    let node = Node::for_maintainers();
+    let mut clones = [(); 5].map(|()| LinkedEngine::new(&node));
+    for (who, clone) in clones.iter_mut().enumerate() {
+        clone.connection.set_cut(true);
+        for n in 0..90 {
+            clone.engine.store().post(&[entry(clone.engine.store(), "offline")]).expect("posts");
+            if n % 9 == 0 {
+                // Half of the decisions have rivals in the other clones.
+                let scope = if n % 18 == 0 { "src/".to_owned() } else { format!("own/{who}/{n}/") };
+                clone.decide(&scope, &format!("choice {n} of {who}"));
+            }
+        }
+        clone.connection.set_cut(false);
+        clone.connection.lose_answers(1);
+        clone.take(&Step::Deliver);
+        clone.take(&Step::Kill);
+    }
+    for _ in 0..2 {
+        clones.iter().for_each(LinkedEngine::settle);
+    }
+    let made = made_from(&node.log);
+    let lines = node.log.all();
+    let posted = lines.iter().flat_map(|line| &line.change.entries);
+    assert_eq!(posted.filter(|entry| entry.summary == "offline").count(), 450);
+    assert_eq!(lines.iter().map(|line| line.change.decisions.len()).sum::<usize>(), 50);
+    for clone in &clones {
+        assert_eq!(shared_state(&clone.project.path()), made);
+        assert_eq!(active_rivals(clone), []);
+    }
+}

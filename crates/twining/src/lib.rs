@@ -17,6 +17,7 @@ mod hook_trial;
 mod import;
 mod init;
 mod knowledge_show;
+mod link;
 mod locate_project;
 mod mcp;
 mod merge_driver;

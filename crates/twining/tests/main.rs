@@ -25,6 +25,7 @@ mod init;
 mod knowledge;
 mod lazy_tricks;
 mod learning;
+mod linked;
 mod mcp;
 mod merging;
 mod output_escaping;

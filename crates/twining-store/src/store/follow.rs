@@ -15,7 +15,7 @@ use super::project_store::{Durability, PlanBase, Store, planned};
 use super::store_handle::OpenStore;
 use crate::error::{LogError, StoreError};
 use crate::index::View;
-use crate::log::journal::{Log, LogBase, LogLine, NewLine};
+use crate::log::journal::{LOG_VERSION, Log, LogBase, LogLine, NewLine};
 use crate::log::outbox_file::OutboxLine;
 use crate::merge::one_decision;
 
@@ -346,10 +346,14 @@ impl LogFollower<'_> {
         self.follow_to_end().map(drop)
     }
 
-    /// The same, and returns how many lines that were.
-    pub fn follow_to_end(&self) -> Result<u64, StoreError> {
+    fn follow_to_end(&self) -> Result<u64, StoreError> {
         let log = self.0.log.get().or_else(|| self.0.linked_log.get());
         log.map_or(Ok(0), |log| self.0.follow_to_end(&**log, &HashSet::new()))
+    }
+
+    /// Follows this log to its end, and returns how many lines were taken in.
+    pub fn follow_with(&self, log: &dyn Log) -> Result<u64, StoreError> {
+        self.0.follow_to_end(log, &HashSet::new())
     }
 
     /// Takes in lines of the log; those that the folder has already are passed over.
@@ -362,11 +366,24 @@ impl LogFollower<'_> {
         self.0.take_in(lines, LineOrigins { may_be_present: true, ..LineOrigins::default() })
     }
 
+    /// Notes that the log has lines of a format that only a newer program reads: nothing is written
+    /// until it is followed again.
+    pub fn note_too_new(&self, found: u32) {
+        let error = LogError::TooNew { found, known: LOG_VERSION };
+        *self.0.log_too_new.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+    }
+
     /// Forgets how far a log was followed: the next one is followed from its first line.
     pub fn restart(&self) -> Result<(), StoreError> {
         let store = self.0.open_for_writing()?;
         let guard = store.lock.acquire()?;
         let mut writer = StoreWriter::recovered(&store, guard, self.0.ids().now())?;
+        // Their numbers were another log's: under their keys they are sent again.
+        let mut waiting = store.outbox.load(writer.state.followed_seq)?;
+        waiting.iter_mut().for_each(|line| line.accepted = None);
+        if store.outbox.seal()?.is_some() {
+            store.outbox.rewrite(&waiting)?;
+        }
         writer.state.followed_seq = 0;
         writer.save_state()
     }

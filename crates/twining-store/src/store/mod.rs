@@ -31,6 +31,6 @@ pub use local_state::Packs;
 pub use local_state::{LocalState, digest};
 pub use outbox::{Delivery, Outbox, OutboxState, SyncLock};
 pub use project_store::{Durability, LONG_WAL_BYTES, SHORT_WAL_BYTES, Store};
-pub use store_handle::{Installation, missing_lines};
+pub use store_handle::{Installation, RECORD_PATHS, missing_lines};
 pub use traces::{AppendOutcome, StoredTrace, TraceCursor, Traces};
 pub use turns::{TurnFiles, TurnListing, TurnLocation};

@@ -21,7 +21,7 @@ use crate::render::command_error::{CommandError, ExitStatus};
 #[cfg(feature = "tui")]
 use crate::tui::top_command;
 use crate::verbs::verb::VerbEntry;
-use crate::{default_policy, doctor, dot_check, import, init, reindex, tour, web};
+use crate::{default_policy, doctor, dot_check, import, init, link, reindex, tour, web};
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,7 @@ pub(crate) struct ToolCall<'a> {
 }
 
 /// All of them, in the order of the help.
-pub(crate) const TOOL_COMMANDS: [ToolCommand; 19] = [
+pub(crate) const TOOL_COMMANDS: [ToolCommand; 22] = [
     ToolCommand {
         name: "mcp",
         about: "Serve the tools to an MCP client over stdio",
@@ -129,6 +129,24 @@ pub(crate) const TOOL_COMMANDS: [ToolCommand; 19] = [
             };
             Project::open(call.project).map(|project| doctor::examine(&project, aim, call.style))
         }),
+    },
+    ToolCommand {
+        name: "link",
+        about: "Share this memory with a team: follow its log, and work offline too",
+        flags: link::link_flags,
+        run: Some(|call| link::link(&Project::open(call.project)?, call.given, call.style)),
+    },
+    ToolCommand {
+        name: "unlink",
+        about: "Stop sharing this memory with the team; the files stay, complete",
+        flags: link::unlink_flags,
+        run: Some(|call| link::unlink(&Project::open(call.project)?, call.given, call.style)),
+    },
+    ToolCommand {
+        name: "sync",
+        about: "Send what waits for the team's log, and receive what others wrote",
+        flags: link::sync_flags,
+        run: Some(|call| link::sync(&Project::open(call.project)?, call.style)),
     },
     ToolCommand {
         name: "reindex",
