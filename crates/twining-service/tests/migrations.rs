@@ -50,6 +50,11 @@ fn who_serves_cannot_administer_and_a_superuser_is_known_as_one() {
     assert!(matches!(added, Err(ServiceError::Settings(_))), "{added:?}");
     assert!(!service.wait(node.has_excess_rights()).expect("answers"));
     assert!(service.wait(service.admin().has_excess_rights()).expect("answers"));
+    service.sql("create role twining_node login in role twining_app");
+    let url = service.database.url("twining_node");
+    let member = service.wait(Database::connect(&url)).expect("connects");
+    service.wait(member.check_migrations()).expect("acts as the serving role");
+    assert!(!service.wait(member.has_excess_rights()).expect("answers"));
 }
 
 #[test]

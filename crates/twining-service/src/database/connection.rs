@@ -8,6 +8,7 @@ use deadpool_postgres::{
     Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
 };
 use tokio::runtime::Handle;
+use tokio_postgres::config::SslMode;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Config, NoTls, Row};
 use twining_model::{Id, Time};
@@ -82,6 +83,13 @@ impl Database {
         let mut config: Config = settings.url.parse().map_err(|_| {
             ServiceError::Settings("the database's address cannot be read".to_owned())
         })?;
+        if config.get_ssl_mode() == SslMode::Require {
+            return Err(ServiceError::Settings(
+                "there is no TLS to the database yet: reach it by a Unix socket, on this machine, \
+                 or through an encrypted network, without `sslmode=require`"
+                    .to_owned(),
+            ));
+        }
         config.connect_timeout(CONNECT_LIMIT).tcp_user_timeout(SILENCE_LIMIT);
         if config.get_application_name().is_none() {
             config.application_name("twining");

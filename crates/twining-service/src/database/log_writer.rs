@@ -5,11 +5,11 @@
 //! visible in order, whichever node writes. An answer is given after the commit. If the
 //! connection is lost before, the batch is sent again under the same keys, which are unique.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::Duration;
 
 use deadpool_postgres::Object;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
@@ -17,6 +17,7 @@ use tokio_postgres::{Row, Statement};
 use twining_model::Id;
 use twining_store::{LogBase, LogError};
 
+use super::append_request::{AppendRequest, OfferedLine, answer_all, collect, lines_left};
 use super::connection::{Database, SET_TENANT, id_of, unsigned};
 use crate::error::ServiceError;
 
@@ -52,9 +53,6 @@ const STATE: &str = "select state, planned, records, record_limit, bytes, byte_l
 /// The form of lines that this program writes, and the newest that it reads.
 pub(super) const LINE_VERSION: i32 = 1;
 
-/// What one transaction takes at most, unless a single request has more.
-const BATCH_LINES: usize = 256;
-const BATCH_BYTES: usize = 8 * 1024 * 1024;
 /// Requests that may wait.
 const QUEUE: usize = 4_096;
 /// How long a batch is sent again before its outcome is called unknown.
@@ -62,51 +60,6 @@ const RETRY_FOR: Duration = Duration::from_secs(4);
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 /// How long the answer of one attempt is waited for.
 const ATTEMPT_LIMIT: Duration = Duration::from_secs(12);
-
-/// A line as it is stored.
-#[derive(Clone, Debug)]
-pub(super) struct OfferedLine {
-    pub(super) key: Id,
-    pub(super) by: String,
-    pub(super) sum: Vec<u8>,
-    pub(super) body: String,
-    /// How many records it has.
-    pub(super) records: usize,
-}
-
-/// Lines that go together, and who waits for their numbers.
-pub(super) struct AppendRequest {
-    pub(super) base: LogBase,
-    pub(super) lines: Vec<OfferedLine>,
-    /// The numbers of lines that the log has, by key.
-    pub(super) known: HashMap<Id, u64>,
-    pub(super) answer: oneshot::Sender<Result<Vec<u64>, LogError>>,
-}
-
-impl AppendRequest {
-    /// The lines that the log does not have.
-    fn new_lines(&self) -> impl Iterator<Item = &OfferedLine> {
-        self.lines.iter().filter(|line| !self.known.contains_key(&line.key))
-    }
-
-    /// Answers with the numbers, if all are known.
-    fn settle(self) -> Option<Self> {
-        let numbers: Option<Vec<u64>> =
-            self.lines.iter().map(|line| self.known.get(&line.key).copied()).collect();
-        match numbers {
-            Some(numbers) => {
-                self.reply(Ok(numbers));
-                None
-            }
-            None => Some(self),
-        }
-    }
-
-    fn reply(self, answer: Result<Vec<u64>, LogError>) {
-        // Who asked may have gone; the lines stay.
-        let _ = self.answer.send(answer);
-    }
-}
 
 /// What became of an attempt.
 enum AttemptOutcome {
@@ -400,44 +353,6 @@ impl Database {
             |row: &Row| Ok((id_of(row.get("key"))?, (unsigned(row.get("seq")), row.get("sum"))));
         rows.iter().map(line_of).collect()
     }
-}
-
-/// What waits, as far as it may go into one transaction; and the first that may not. A second
-/// line that was planned would find the first one before it, and a key twice would fail all.
-fn collect(
-    first: AppendRequest,
-    requests: &mut mpsc::Receiver<AppendRequest>,
-) -> (Vec<AppendRequest>, Option<AppendRequest>) {
-    let mut keys = HashSet::new();
-    let (mut lines, mut bytes, mut has_planned) = (0, 0, false);
-    let mut batch = Vec::new();
-    let mut next = Some(first);
-    while let Some(request) = next {
-        let is_planned = request.base != LogBase::Any;
-        let size: usize = request.lines.iter().map(|line| line.body.len()).sum();
-        let is_full = lines + request.lines.len() > BATCH_LINES || bytes + size > BATCH_BYTES;
-        let is_known = request.lines.iter().any(|line| keys.contains(&line.key));
-        if !batch.is_empty() && (is_full || is_known || (has_planned && is_planned)) {
-            return (batch, Some(request));
-        }
-        keys.extend(request.lines.iter().map(|line| line.key.clone()));
-        (lines, bytes, has_planned) =
-            (lines + request.lines.len(), bytes + size, has_planned || is_planned);
-        batch.push(request);
-        next = requests.try_recv().ok();
-    }
-    (batch, None)
-}
-
-fn lines_left(requests: &[AppendRequest]) -> usize {
-    requests.iter().flat_map(AppendRequest::new_lines).count()
-}
-
-fn answer_all(requests: Vec<AppendRequest>, error: &LogError) -> Vec<AppendRequest> {
-    for request in requests {
-        request.reply(Err(error.clone()));
-    }
-    Vec::new()
 }
 
 /// What a failed transaction means. An answer of the server to a statement says that nothing

@@ -3,6 +3,7 @@
 //! Each transaction names its tenant first, and row security compares every row with it. The
 //! role that serves owns nothing and cannot change the schema, the log or the audit.
 
+mod append_request;
 mod audit;
 mod connection;
 mod docs;

@@ -11,8 +11,9 @@ use tokio_postgres::types::ToSql;
 use twining_model::{Change, Id};
 use twining_store::{Log, LogBase, LogError, LogLine, NewLine};
 
+use super::append_request::{AppendRequest, OfferedLine};
 use super::connection::{Database, id_of, unsigned};
-use super::log_writer::{AppendRequest, LINE_VERSION, LogWriter, OfferedLine};
+use super::log_writer::{LINE_VERSION, LogWriter};
 use crate::error::ServiceError;
 use crate::principal::acting_principal;
 
