@@ -44,7 +44,7 @@ enum LogCommit<T> {
     Done(T),
     /// The log may have it or not: under this key it is to be offered again.
     Unanswered {
-        planned: PlannedChange,
+        planned: Box<PlannedChange>,
         outcome: T,
         error: StoreError,
     },
@@ -213,7 +213,7 @@ impl Store {
             }
             LogCommit::NotTaken(error) => Err(error.into()),
             LogCommit::Unanswered { planned, outcome, .. } => {
-                let mut once = Some((planned, outcome));
+                let mut once = Some((*planned, outcome));
                 self.commit_locally(store, durability, &mut |_| {
                     Ok(once.take().expect("a local commit asks for its plan once"))
                 })
@@ -313,7 +313,8 @@ impl Store {
                     Ok(_) => drop(self.follow_to_end(log, &HashSet::from([line.key]))?),
                     Err(LogError::Behind) => continue,
                     Err(error @ LogError::Unknown(_)) => {
-                        let planned = PlannedChange { sent_as: Some(line.key), ..planned };
+                        let planned =
+                            Box::new(PlannedChange { sent_as: Some(line.key), ..planned });
                         return Ok(LogCommit::Unanswered { planned, outcome, error: error.into() });
                     }
                     Err(error) => return Ok(LogCommit::NotTaken(error.into())),

@@ -294,11 +294,13 @@ fn run_verb(
     let link = if effect == Effect::Reads { None } else { TeamLink::of(project.engine.store()) };
     let context = CommandContext { flags: Some(matches), ..project.context(caller, authority) };
     // If this fails too, it is for the same reason, which is reported once.
-    let run = || (verb.run)(&context, fields.clone()).map_err(&in_flags);
     let answer = match &link {
-        Some(link) if link::needs_log(verb.name) => link.run_online(verb.name, run)?,
-        _ => run()?,
-    };
+        Some(link) if link::needs_log(verb.name) => {
+            link.run_online(verb.name, || (verb.run)(&context, fields.clone()))
+        }
+        _ => (verb.run)(&context, fields),
+    }
+    .map_err(in_flags)?;
     let synced = link.map(|link| link.deliver());
     if let Err(failure) = drained {
         // What hooks queued can wait; what the person asked for cannot.

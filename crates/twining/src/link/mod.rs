@@ -11,10 +11,6 @@ mod settings;
 mod sync_state;
 mod sync_worker;
 mod team_link;
-#[cfg(feature = "service")]
-mod transport;
-#[cfg(not(feature = "service"))]
-#[path = "no_transport.rs"]
 mod transport;
 
 pub(crate) use command::{link, link_flags, sync, sync_flags, unlink, unlink_flags};

@@ -21,16 +21,16 @@ const TURN: Duration = Duration::from_secs(5);
 const LINES: usize = 1024;
 
 /// The running worker. Dropping it lets the thread end.
-pub(crate) struct SyncWorker(Arc<StopSignal>);
+pub(crate) struct SyncWorker(Arc<WorkerStop>);
 
 #[derive(Default)]
-struct StopSignal {
+struct WorkerStop {
     is_stopped: AtomicBool,
     lock: Mutex<()>,
     moved: Condvar,
 }
 
-impl StopSignal {
+impl WorkerStop {
     /// Waits so long, or until the end; whether to go on.
     fn wait(&self, pause: Duration) -> bool {
         let guard = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
@@ -46,7 +46,7 @@ impl StopSignal {
 impl SyncWorker {
     /// Starts the thread.
     pub(crate) fn start(store: Arc<Store>, link: TeamLink) -> Self {
-        let signal = Arc::new(StopSignal::default());
+        let signal = Arc::new(WorkerStop::default());
         let stop = Arc::clone(&signal);
         // Not joined: it may wait for the service, and nothing acknowledged depends on it.
         std::thread::spawn(move || work(&store, &link, &stop));
@@ -61,7 +61,7 @@ impl Drop for SyncWorker {
     }
 }
 
-fn work(store: &Store, link: &TeamLink, stop: &StopSignal) {
+fn work(store: &Store, link: &TeamLink, stop: &WorkerStop) {
     while !stop.is_stopped() {
         if !store.outbox().is_linked().unwrap_or(false) {
             return;
@@ -74,7 +74,7 @@ fn work(store: &Store, link: &TeamLink, stop: &StopSignal) {
 }
 
 /// Exchanges lines until the folder is linked no more.
-fn exchange(store: &Store, link: &TeamLink, stop: &StopSignal) {
+fn exchange(store: &Store, link: &TeamLink, stop: &WorkerStop) {
     let mut pause = FIRST_PAUSE;
     while !stop.is_stopped() && store.outbox().is_linked().unwrap_or(false) {
         let begun = Instant::now();

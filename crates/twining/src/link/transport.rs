@@ -1,11 +1,15 @@
-//! HTTP requests: one at a time, within a time, and answers of a limited size.
+//! HTTP requests: one at a time, within a time, and answers of a limited size. A program that was
+//! built without the feature `service` sends none.
 
 use std::time::Duration;
 
+#[cfg(feature = "service")]
 use ureq::{Agent, Error, Timeout};
 
 /// The largest answer that is read.
+#[cfg(feature = "service")]
 const MAX_ANSWER_BYTES: u64 = 64 * 1024 * 1024;
+#[cfg(feature = "service")]
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Why there is no answer.
@@ -13,13 +17,37 @@ pub(super) enum SendError {
     /// The service did not get the request.
     NotSent(String),
     /// Whether it did is not known.
+    #[cfg_attr(not(feature = "service"), expect(dead_code, reason = "nothing is sent"))]
     NoAnswer(String),
 }
 
 /// Connections to one service.
 #[derive(Clone)]
-pub(super) struct Transport(Agent);
+pub(super) struct Transport {
+    #[cfg(feature = "service")]
+    agent: Agent,
+}
 
+#[cfg(not(feature = "service"))]
+impl Transport {
+    /// Connects to nothing.
+    pub(super) fn new() -> Self {
+        Self {}
+    }
+
+    /// Sends nothing.
+    pub(super) fn send(
+        &self,
+        _url: &str,
+        _token: &str,
+        _body: Option<&[u8]>,
+        _timeout: Duration,
+    ) -> Result<(u16, Vec<u8>), SendError> {
+        Err(SendError::NotSent("this program was built without the feature `service`".to_owned()))
+    }
+}
+
+#[cfg(feature = "service")]
 impl Transport {
     /// Connects to nothing yet.
     pub(super) fn new() -> Self {
@@ -31,7 +59,7 @@ impl Transport {
             .timeout_connect(Some(CONNECT_TIMEOUT))
             .user_agent(concat!("twining/", env!("CARGO_PKG_VERSION")))
             .build();
-        Self(config.new_agent())
+        Self { agent: config.new_agent() }
     }
 
     /// Sends a request, and returns status and body.
@@ -46,7 +74,7 @@ impl Transport {
         let connect = CONNECT_TIMEOUT.min(timeout);
         let sent = match body {
             Some(body) => self
-                .0
+                .agent
                 .post(url)
                 .config()
                 .timeout_global(Some(timeout))
@@ -56,7 +84,7 @@ impl Transport {
                 .header("content-type", "application/json")
                 .send(body),
             None => self
-                .0
+                .agent
                 .get(url)
                 .config()
                 .timeout_global(Some(timeout))
@@ -77,6 +105,7 @@ impl Transport {
     }
 }
 
+#[cfg(feature = "service")]
 fn failed(error: Error) -> SendError {
     let why = error.to_string();
     match error {

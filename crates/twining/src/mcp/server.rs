@@ -197,10 +197,11 @@ impl ServerState {
         self.drain(&project, client.clone());
         let ctx = project.context(self.caller(client), authority);
         let link = if verb.effect == Effect::Reads { None } else { self.link() };
-        let run = || (verb.run)(&ctx, fields.clone());
         let answer = match &link {
-            Some(link) if link::needs_log(verb.name) => link.run_online(verb.name, run)?,
-            _ => run()?,
+            Some(link) if link::needs_log(verb.name) => {
+                link.run_online(verb.name, || (verb.run)(&ctx, fields.clone()))?
+            }
+            _ => (verb.run)(&ctx, fields)?,
         };
         let answer = link::with_synced(answer.to_json(), link.map(|link| link.deliver()));
         // Any call is a sign of life; what it costs comes once a minute.
