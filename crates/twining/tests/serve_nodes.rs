@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use crate::common::Project;
 use crate::common::team::{ServiceNode, Team, eventually, files_below};
 
 fn decision(summary: &str) -> Value {
@@ -241,4 +242,56 @@ fn a_node_is_seen_and_ends_in_order() {
     assert_eq!(line["tenant"], "acme");
     assert_eq!(line["outcome"], "ok");
     assert!(log.contains("\"event\":\"ended\""), "{log}");
+}
+
+/// A checkout that is linked to a node.
+fn linked(team: &Team, node: &ServiceNode) -> Project {
+    let project = Project::new();
+    let token = team.token_of("acme", "shop", "writer", "machine");
+    let address = format!("http://127.0.0.1:{}/acme/shop", node.port);
+    let ran = project.run_with(&["link", &address, "--yes"], &format!("{token}\n"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    project
+}
+
+#[test]
+fn linked_clones_and_an_agent_without_one_share_a_memory() {
+    let Some(team) = Team::new() else { return };
+    let agent = team.token("shop", "writer");
+    let (mut first, second) = (team.node("n1"), team.node("n2"));
+    first.call(&agent, "decide", decision("use sqlite"));
+    let (ada, bob) = (linked(&team, &first), linked(&team, &second));
+    assert_eq!(ada.json(&["why", "src/cache/"])["decisions"][0]["summary"], "use sqlite");
+
+    ada.json(&["post", "finding", "the cache is cold"]);
+    let recent = second.call(&agent, "recent", json!({}));
+    assert_eq!(recent["entries"][0]["summary"], "the cache is cold", "{recent}");
+    assert_eq!(recent["entries"][0]["origin"]["principal"], "machine-writer");
+
+    first.kill();
+    let offline = ada.json(&[
+        "decide",
+        "use redis",
+        "--domain",
+        "storage",
+        "--scope",
+        "src/cache/",
+        "--context",
+        "c",
+        "--rationale",
+        "r",
+    ]);
+    assert_eq!(offline["synced"], json!(false), "{offline}");
+    second.call(&agent, "post", json!({"entry_type": "status", "summary": "meanwhile"}));
+    let data = team.node_with("n1", &["--listen", &format!("127.0.0.1:{}", first.port)]);
+    ada.json(&["sync"]);
+    bob.json(&["sync"]);
+    let statuses = |project: &Project| {
+        let why = project.json(&["why", "src/cache/"]);
+        let decisions = why["decisions"].as_array().expect("a list").clone();
+        let active = decisions.iter().filter(|decision| decision["status"] == "active").count();
+        (decisions.len(), active)
+    };
+    assert_eq!((statuses(&ada), statuses(&bob)), ((2, 1), (2, 1)));
+    drop(data);
 }

@@ -74,7 +74,9 @@ impl Team {
         let log = self.dir.path().join(format!("{name}.log"));
         let data = self.dir.path().join(name);
         let data = data.to_str().expect("is text");
-        let words = ["--listen", "127.0.0.1:0", "--metrics", "127.0.0.1:0", "--drain", "0"];
+        let anywhere: &[&str] =
+            if flags.contains(&"--listen") { &[] } else { &["--listen", "127.0.0.1:0"] };
+        let words = [anywhere, &["--metrics", "127.0.0.1:0", "--drain", "0"]].concat();
         let words = [&words[..], &["--data", data, "--json"], flags].concat();
         let mut child = self
             .command(&words)
