@@ -18,6 +18,8 @@ use crate::merge_driver::DRIVERS;
 use crate::output::{self, OutputFormat};
 use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
+#[cfg(feature = "service")]
+use crate::serve::run as serve_team;
 #[cfg(feature = "tui")]
 use crate::tui::top_command;
 use crate::verbs::verb::VerbEntry;
@@ -111,7 +113,7 @@ pub(crate) const TOOL_COMMANDS: [ToolCommand; 22] = [
         name: "serve",
         about: "Serve a team's memory over HTTP, from PostgreSQL",
         flags: serve_flags,
-        run: Some(serve_team),
+        run: Some(|call| serve_team(call.called, call.given, call.style)),
     },
     ToolCommand {
         name: "doctor",
@@ -339,19 +341,18 @@ fn serve_flags(command: Command) -> Command {
     crate::serve::flags(command)
 }
 
-#[cfg(feature = "service")]
-fn serve_team(call: ToolCall<'_>) -> Result<ExitStatus, CommandError> {
-    crate::serve::run(call.called, call.given, call.style)
-}
-
 #[cfg(not(feature = "service"))]
 fn serve_flags(command: Command) -> Command {
     command.after_help("Example:\n  twining serve --data /var/lib/twining")
 }
 
 #[cfg(not(feature = "service"))]
-fn serve_team(call: ToolCall<'_>) -> Result<ExitStatus, CommandError> {
-    let message = format!("this program was built without `twining {}`", call.called);
+fn serve_team(
+    called: &str,
+    _given: &ArgMatches,
+    _style: OutputFormat,
+) -> Result<ExitStatus, CommandError> {
+    let message = format!("this program was built without `twining {called}`");
     Err(CommandError::unavailable("NOT_BUILT", message)
         .with_hint("build it with the feature `service`"))
 }

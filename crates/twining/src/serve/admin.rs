@@ -172,7 +172,7 @@ pub(super) async fn run(
 async fn add_tenant(name: &str, database: &Database) -> Result<AdminReport, ServiceError> {
     let tenant = database.add_tenant(name).await?;
     note(database, &tenant.id, "tenant.add", name).await?;
-    let words = format!("tenant {} is there; next: twining serve repo add {} REPO", name, name);
+    let words = format!("tenant {name} is there; next: twining serve repo add {name} REPO");
     Ok(AdminReport::line(json!({"id": tenant.id, "name": tenant.name}), words))
 }
 

@@ -206,6 +206,7 @@ impl ServiceNode {
         answer["result"]["structuredContent"].clone()
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "tests write it in place")]
     pub(crate) fn try_call(&self, token: &str, tool: &str, arguments: Value) -> HttpReply {
         let params = json!({"name": format!("twining_{tool}"), "arguments": arguments});
         self.mcp("/acme/shop/mcp", token, "tools/call", params)
