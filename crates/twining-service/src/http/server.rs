@@ -118,7 +118,7 @@ pub async fn serve(
             .log
             .event("the database's login may do more than serve: give one of its own to nodes");
     }
-    let until_told = async {
+    let shutdown = async {
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
@@ -137,7 +137,7 @@ pub async fn serve(
         () = acceptor.accept(&listener) => {}
         () = watched => {}
         () = state.readiness.watch(&state.database) => {}
-        () = until_told => {}
+        () = shutdown => {}
     }
     drop(listener);
     let ended = tokio::time::timeout(FINISH_WAIT, acceptor.end()).await;
