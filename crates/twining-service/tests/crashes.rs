@@ -72,6 +72,8 @@ fn a_database_that_stays_away_is_said_to_be_away() {
     let (first, second) = (service.line("x"), service.line("y"));
     log.append(LogBase::Any, std::slice::from_ref(&first)).expect("appends");
     service.server.kill();
+    // Its children may still answer for a moment.
+    thread::sleep(Duration::from_millis(500));
     let appended = log.append(LogBase::Any, std::slice::from_ref(&second));
     let is_temporary = matches!(appended, Err(LogError::Unknown(_) | LogError::Unreachable(_)));
     assert!(is_temporary, "{appended:?}");

@@ -147,9 +147,10 @@ impl PostgresServer {
 
 impl Drop for PostgresServer {
     fn drop(&mut self) {
-        // What it leaves behind goes with its directory.
+        // Not killed: that would leave its shared memory behind. `SIGQUIT` ends it at once.
         if let Ok(process) = self.process.get_mut() {
-            let _ = process.kill();
+            let id = rustix::process::Pid::from_child(process);
+            let _ = rustix::process::kill_process(id, rustix::process::Signal::QUIT);
             let _ = process.wait();
         }
     }
@@ -245,6 +246,8 @@ fn spawn(programs: &Path, dir: &Path, flushing: Flushing) -> Child {
     command.arg("-D").arg(dir.join("data")).arg("-k").arg(dir);
     command.args(["-c", "listen_addresses=", "-c", "shared_buffers=32MB"]);
     command.args(["-c", "max_connections=100", "-c", "log_min_messages=warning"]);
+    // In its directory, so that a killed server leaves nothing elsewhere.
+    command.args(["-c", "dynamic_shared_memory_type=mmap"]);
     if flushing == Flushing::Off {
         command.args(["-c", "fsync=off", "-c", "full_page_writes=off"]);
     }
