@@ -95,10 +95,7 @@ fn cutoff(
 
 /// The caller whose words come out of a queue.
 fn hook(caller: &Caller) -> Caller {
-    Caller {
-        agent: caller.agent.clone(),
-        origin: Origin { client: None, session: None, via: Channel::Hook, trust: Trust::Tool },
-    }
+    Caller { agent: caller.agent.clone(), origin: Origin::new(Channel::Hook, Trust::Tool) }
 }
 
 /// Takes one queued post, or says why not.

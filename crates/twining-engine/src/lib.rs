@@ -4,6 +4,7 @@
 //! pure function plans the change on a view of what is there; one transaction
 //! carries it out. Nothing here knows the disk, the clock, MCP or a terminal.
 
+mod admit;
 pub mod agents;
 pub mod archive;
 pub mod blackboard;
@@ -33,6 +34,7 @@ pub mod verify;
 pub mod waiting;
 pub mod workflow;
 
+pub use admit::RemoteAuthor;
 pub use agents::{
     AcknowledgeInput, AgentLiveness, AgentMatch, AgentSummary, AgentsInput, AgentsOutcome,
     ClaimInput, ClaimOutcome, DelegateInput, DelegateOutcome, DiscoverInput, DiscoverOutcome,

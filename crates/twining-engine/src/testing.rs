@@ -268,12 +268,7 @@ impl Project {
 
 /// An agent that calls over MCP.
 pub(crate) fn caller(agent: &str) -> Caller {
-    let origin = Origin {
-        client: Some("test".into()),
-        session: None,
-        via: Channel::Mcp,
-        trust: Trust::Agent,
-    };
+    let origin = Origin { client: Some("test".into()), ..Origin::new(Channel::Mcp, Trust::Agent) };
     Caller { agent: agent.into(), origin }
 }
 
@@ -291,7 +286,7 @@ pub(crate) fn choice(domain: &str, scope: &str, summary: &str) -> DecideInput {
 
 /// A person at the command line.
 pub(crate) fn person(name: &str) -> Caller {
-    let origin = Origin { client: None, session: None, via: Channel::Cli, trust: Trust::Human };
+    let origin = Origin::new(Channel::Cli, Trust::Human);
     Caller { agent: name.into(), origin }
 }
 

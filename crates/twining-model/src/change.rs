@@ -19,6 +19,18 @@ pub struct Amendment {
     pub id: Id,
     /// Field by field, the value from now on.
     pub set: Map<String, Value>,
+    /// The values that these fields had, where the amendment may be carried out later than it was
+    /// planned; a field that is in neither did not exist.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub was: Map<String, Value>,
+}
+
+impl Amendment {
+    /// Sets these fields of a decision.
+    #[must_use]
+    pub fn new(id: Id, set: Map<String, Value>) -> Self {
+        Self { id, set, was: Map::new() }
+    }
 }
 
 /// A document that is replaced as a whole: policy, feature list, knowledge.
@@ -124,6 +136,19 @@ impl Change {
         let documents =
             text.map(|text| DocumentText { path: path.to_owned(), text }).into_iter().collect();
         Self { documents, ..Self::default() }
+    }
+
+    /// Splits it into its shared part and that of this working tree and machine.
+    #[must_use]
+    pub fn split_shared(mut self) -> (Self, Self) {
+        let local = Self {
+            documents: std::mem::take(&mut self.documents),
+            runs: std::mem::take(&mut self.runs),
+            claims: self.claims.take(),
+            presence: self.presence.take(),
+            ..Self::default()
+        };
+        (self, local)
     }
 
     /// Whether nothing is to be done.

@@ -57,6 +57,8 @@ words! {
         Hook = "hook",
         /// The page of `twining ui`.
         Web = "web",
+        /// A tool call over HTTP, to a team service.
+        Http = "http",
         /// An import.
         Import = "import",
         /// From the repository; the author is unknown.
@@ -91,6 +93,9 @@ pub struct Origin {
     /// The session it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// Whose token a team service accepted it with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub principal: Option<String>,
     /// How it arrived.
     pub via: Channel,
     /// How far to trust it; a value that only a newer version knows is trusted least.
@@ -107,7 +112,13 @@ impl Origin {
     /// Of a record that says nothing of its origin: it came with the repository.
     #[must_use]
     pub fn elsewhere() -> Self {
-        Self { client: None, session: None, via: Channel::Repository, trust: Trust::Imported }
+        Self::new(Channel::Repository, Trust::Imported)
+    }
+
+    /// Of a record that arrived this way, from nobody known by name.
+    #[must_use]
+    pub fn new(via: Channel, trust: Trust) -> Self {
+        Self { client: None, session: None, principal: None, via, trust }
     }
 }
 

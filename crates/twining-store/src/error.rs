@@ -17,6 +17,14 @@ pub enum LogError {
     /// It does not take the lines.
     #[error("the log rejected it: {0}")]
     Refused(String),
+    /// It has a line that only a newer program reads.
+    #[error("the log has lines of format version {found}, but this program reads version {known}")]
+    TooNew {
+        /// The version found.
+        found: u32,
+        /// The version we know.
+        known: u32,
+    },
 }
 
 /// Why the store could not do what was asked.
@@ -103,12 +111,13 @@ impl StoreError {
             Self::Io { .. } | Self::Encode(_) => "FILE_WRITE_ERROR",
             Self::Locked { .. } => "LOCKED",
             Self::Unsafe { .. } => "UNSAFE_PATH",
-            Self::TooNew { .. } => "FORMAT_TOO_NEW",
+            Self::TooNew { .. } | Self::Log(LogError::TooNew { .. }) => "FORMAT_TOO_NEW",
             Self::Index(_) => "INDEX_ERROR",
             Self::Damaged { .. } => "DAMAGED",
             Self::TooLarge { .. } => "INVALID_INPUT",
             Self::NoDecision { .. } => "NOT_FOUND",
             Self::Unfinished(_) => "UNFINISHED",
+            Self::Log(LogError::Refused(_)) => "LOG_REFUSED",
             Self::Log(_) => "LOG_ERROR",
         }
     }
@@ -151,6 +160,9 @@ impl StoreError {
             Self::Unfinished(_) => {
                 "do not retry: fix the cause, and the next write completes this one"
             }
+            Self::Log(LogError::TooNew { .. }) => {
+                "update twining; until then the memory can be read as far as it was followed"
+            }
             Self::Log(LogError::Behind) => "others are writing a lot right now; try again",
             Self::Log(_) => "nothing is lost: try again when the log can be reached",
             Self::Index(_) => {
@@ -159,6 +171,15 @@ impl StoreError {
             _ => return None,
         };
         Some(hint.to_owned())
+    }
+
+    /// Whether only the log failed to answer, so that a linked clone goes on without it.
+    #[must_use]
+    pub fn is_offline(&self) -> bool {
+        matches!(
+            self,
+            Self::Log(LogError::Unreachable(_) | LogError::Unknown(_) | LogError::Behind)
+        )
     }
 
     /// Whether somebody else owns the place, or the disk takes no writes.

@@ -83,10 +83,10 @@ fn our_rewrites_lose_nothing_that_we_do_not_know() {
     let change = Change {
         entries: vec![entry(&store, "ours")],
         decisions: vec![decision(&store, "ours")],
-        amendments: vec![Amendment {
-            id: jwt,
-            set: [("status".to_owned(), "provisional".into())].into_iter().collect(),
-        }],
+        amendments: vec![Amendment::new(
+            jwt,
+            [("status".to_owned(), "provisional".into())].into_iter().collect(),
+        )],
         entities: vec![known, entity(&store, "ours")],
         ..Change::default()
     };

@@ -68,8 +68,7 @@ fn amend(store: &Store, project: &TestProject, promise: &mut Promise) -> Result<
     let seeded = array_ids(&project.path(), "decisions/index.json").unwrap_or_default();
     let Some(id) = seeded.first().and_then(|id| Id::read(id)) else { return Ok(()) };
     let set = [("status".to_owned(), "overridden".into())].into_iter().collect();
-    let change =
-        Change { amendments: vec![Amendment { id: id.clone(), set }], ..Change::default() };
+    let change = Change { amendments: vec![Amendment::new(id.clone(), set)], ..Change::default() };
     store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ())))?;
     promise.amended.insert(id.into(), "overridden".to_owned());
     Ok(())

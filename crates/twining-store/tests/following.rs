@@ -5,16 +5,17 @@ use std::sync::Arc;
 use twining_testcases::each;
 
 use proptest::prelude::*;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use twining_model::{Amendment, Change, HandoffFile, Id, Relation, Trace, TurnFile};
 use twining_store::disk::Probe;
 use twining_store::{Durability, LogLine, Store, StoreError};
 use twining_testkit::faults::{EIO, FaultOutcome, Faults};
+use twining_testkit::files::shared_state;
 use twining_testkit::memory::{decision, entity, entry};
 use twining_testkit::{MemoryLog, TestProject, ids, records};
 
 #[derive(Clone, Debug)]
-enum Step {
+pub(crate) enum Step {
     Post,
     Decide,
     Amend(usize),
@@ -31,7 +32,7 @@ enum Step {
     LoseAnswer,
 }
 
-fn step() -> impl Strategy<Value = Step> {
+pub(crate) fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => Just(Step::Post),
         3 => Just(Step::Decide),
@@ -50,14 +51,14 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-struct Follower {
-    project: TestProject,
-    store: Store,
+pub(crate) struct Follower {
+    pub(crate) project: TestProject,
+    pub(crate) store: Store,
     log: Arc<MemoryLog>,
 }
 
 impl Follower {
-    fn new(log: &Arc<MemoryLog>) -> Self {
+    pub(crate) fn new(log: &Arc<MemoryLog>) -> Self {
         let project = TestProject::in_memory();
         let store = opened(&project, log);
         Self { project, store, log: Arc::clone(log) }
@@ -74,39 +75,9 @@ impl Follower {
     }
 
     /// Everything that is tracked and shared, by path; arrays by element.
-    fn state(&self) -> BTreeMap<String, String> {
+    pub(crate) fn state(&self) -> BTreeMap<String, String> {
         self.store.follower().catch_up().expect("follows");
-        let mut state = BTreeMap::new();
-        let root = self.project.file("");
-        let mut folders: Vec<_> = root.exists().then(|| root.clone()).into_iter().collect();
-        while let Some(folder) = folders.pop() {
-            for file in std::fs::read_dir(folder).expect("lists").flatten() {
-                let path =
-                    file.path().strip_prefix(&root).expect("is inside").display().to_string();
-                if file.path().is_dir() {
-                    if !["local", "archive"].contains(&path.as_str()) {
-                        folders.push(file.path());
-                    }
-                    continue;
-                }
-                if twining_store::DEFAULT_FILES.iter().any(|(name, _)| *name == path) {
-                    continue;
-                }
-                let text = std::fs::read_to_string(file.path()).expect("reads");
-                match serde_json::from_str::<Vec<Value>>(&text) {
-                    Ok(elements) => state.extend(elements.into_iter().map(|element| {
-                        (
-                            format!("{path} {}{}", element["id"], element["agent_id"]),
-                            element.to_string(),
-                        )
-                    })),
-                    // A folder that nobody wrote to yet may lack what is empty.
-                    Err(_) if text.is_empty() => {}
-                    Err(_) => drop(state.insert(path, text)),
-                }
-            }
-        }
-        state
+        shared_state(&self.project.path())
     }
 }
 
@@ -123,7 +94,7 @@ fn related(store: &Store, from: usize, to: usize) -> Relation {
 }
 
 /// What a step writes, made from what the log says so far.
-fn change_of(step: &Step, store: &Store, lines: &[LogLine]) -> Change {
+pub(crate) fn change_of(step: &Step, store: &Store, lines: &[LogLine]) -> Change {
     let decisions: Vec<Id> = lines
         .iter()
         .flat_map(|line| &line.change.decisions)
@@ -147,7 +118,7 @@ fn change_of(step: &Step, store: &Store, lines: &[LogLine]) -> Change {
                     "summary".to_owned(),
                     json!(format!("amended at {}", lines.len())),
                 )]);
-                Change { amendments: vec![Amendment { id: id.clone(), set }], ..Change::default() }
+                Change { amendments: vec![Amendment::new(id.clone(), set)], ..Change::default() }
             }
             None => Change::default(),
         },

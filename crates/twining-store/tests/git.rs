@@ -94,7 +94,7 @@ fn what_is_in_no_commit_and_no_stash_comes_back() {
     let lost = decide(&store, "written while git was about to reset");
     let set = [("status".to_owned(), "overridden".into())].into_iter().collect();
     let change =
-        Change { amendments: vec![Amendment { id: kept.clone(), set }], ..Change::default() };
+        Change { amendments: vec![Amendment::new(kept.clone(), set)], ..Change::default() };
     store
         .transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ())))
         .expect("amends");

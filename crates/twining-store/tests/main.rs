@@ -7,6 +7,7 @@ mod features;
 mod following;
 mod git;
 mod integrity;
+mod linked;
 mod queues;
 mod quick_reads;
 mod readers;

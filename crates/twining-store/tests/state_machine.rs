@@ -185,7 +185,7 @@ impl Bench {
                 let Some(id) = pick(self.model.decisions.keys().cloned(), n) else { return };
                 let set = [("status".to_owned(), "overridden".into())].into_iter().collect();
                 self.transact(&Change {
-                    amendments: vec![Amendment { id: Id::read(&id).expect("an id"), set }],
+                    amendments: vec![Amendment::new(Id::read(&id).expect("an id"), set)],
                     ..Change::default()
                 });
                 self.model.decisions.insert(id, "overridden".to_owned());

@@ -155,7 +155,7 @@ fn amending_a_decision_keeps_what_we_do_not_know() {
     std::fs::write(&path, text).expect("writes");
     let set = [("status".to_owned(), "overridden".into())].into_iter().collect();
     let change = Change {
-        amendments: vec![Amendment { id: twining_model::Id::read(&id).expect("an id"), set }],
+        amendments: vec![Amendment::new(twining_model::Id::read(&id).expect("an id"), set)],
         ..Change::default()
     };
     store
@@ -175,7 +175,7 @@ fn a_missing_decision_cannot_be_amended_and_leaves_no_trace() {
     let change = Change {
         entries: vec![entry(&store, "announcement")],
         decisions: vec![decision(&store, "new one")],
-        amendments: vec![Amendment { id: missing, set: serde_json::Map::new() }],
+        amendments: vec![Amendment::new(missing, serde_json::Map::new())],
         ..Change::default()
     };
     let refused =

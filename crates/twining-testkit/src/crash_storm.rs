@@ -160,7 +160,7 @@ fn one_of_each(
             let set: Map<String, Value> =
                 [("status".to_owned(), "overridden".into())].into_iter().collect();
             let acked = format!("overridden {id}\n");
-            let change = Change { amendments: vec![Amendment { id, set }], ..Change::default() };
+            let change = Change { amendments: vec![Amendment::new(id, set)], ..Change::default() };
             match store.transact::<_, StoreError>(Durability::Strict, |_| {
                 Ok((change.clone(), acked.clone()))
             }) {

@@ -6,6 +6,7 @@ pub mod faults;
 pub mod files;
 pub mod memory;
 pub mod memory_log;
+pub mod postgres;
 pub mod project;
 pub mod records;
 pub mod tidy;
@@ -13,6 +14,7 @@ pub mod world;
 pub mod write_cases;
 
 pub use faults::{FaultOutcome, Faults};
-pub use memory_log::MemoryLog;
+pub use memory_log::{LogConnection, MemoryLog};
+pub use postgres::{Flushing, PostgresServer, TestDatabase};
 pub use project::{TestProject, git_in};
 pub use world::{FixedWorld, ids};

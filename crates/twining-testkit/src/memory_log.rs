@@ -1,7 +1,9 @@
 //! A log in memory: what every property of following is tried on.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use twining_model::Id;
 use twining_store::{Log, LogBase, LogError, LogLine, NewLine};
 
 /// Lines that several stores follow.
@@ -36,6 +38,64 @@ impl MemoryLog {
     }
 }
 
+/// What one store has of a log: a connection that may be cut.
+pub struct LogConnection {
+    log: Arc<dyn Log>,
+    is_cut: AtomicBool,
+    lost_answers: AtomicUsize,
+}
+
+impl LogConnection {
+    /// A connection to this log.
+    #[must_use]
+    pub fn new(log: Arc<dyn Log>) -> Self {
+        Self { log, is_cut: AtomicBool::new(false), lost_answers: AtomicUsize::new(0) }
+    }
+
+    /// Cuts the connection, or mends it.
+    pub fn set_cut(&self, is_cut: bool) {
+        self.is_cut.store(is_cut, Ordering::SeqCst);
+    }
+
+    /// Loses the answers to the next `count` appends.
+    pub fn lose_answers(&self, count: usize) {
+        self.lost_answers.store(count, Ordering::SeqCst);
+    }
+
+    fn log(&self) -> Result<&dyn Log, LogError> {
+        if self.is_cut.load(Ordering::SeqCst) {
+            return Err(LogError::Unreachable("the connection is cut".to_owned()));
+        }
+        Ok(&*self.log)
+    }
+
+    fn answered<T>(&self, answer: Result<T, LogError>) -> Result<T, LogError> {
+        let lose = |left: usize| left.checked_sub(1);
+        match self.lost_answers.fetch_update(Ordering::SeqCst, Ordering::SeqCst, lose) {
+            Ok(_) => Err(LogError::Unknown("the connection closed".to_owned())),
+            Err(_) => answer,
+        }
+    }
+}
+
+impl Log for LogConnection {
+    fn append(&self, base: LogBase, lines: &[NewLine]) -> Result<Vec<u64>, LogError> {
+        self.answered(self.log()?.append(base, lines))
+    }
+
+    fn since(&self, after: u64, limit: usize) -> Result<Vec<LogLine>, LogError> {
+        self.log()?.since(after, limit)
+    }
+
+    fn admit(&self, lines: &[NewLine]) -> Result<Vec<u64>, LogError> {
+        self.answered(self.log()?.admit(lines))
+    }
+
+    fn numbers_of(&self, keys: &[Id]) -> Result<Vec<Option<u64>>, LogError> {
+        self.log()?.numbers_of(keys)
+    }
+}
+
 impl Log for MemoryLog {
     fn append(&self, base: LogBase, new: &[NewLine]) -> Result<Vec<u64>, LogError> {
         let mut lines = self.lines();
@@ -65,6 +125,19 @@ impl Log for MemoryLog {
         if lines.lost_answers > 0 {
             lines.lost_answers -= 1;
             return Err(LogError::Unknown("the connection closed".to_owned()));
+        }
+        Ok(numbers)
+    }
+
+    fn admit(&self, new: &[NewLine]) -> Result<Vec<u64>, LogError> {
+        let keys: Vec<Id> = new.iter().map(|line| line.key.clone()).collect();
+        let known = self.numbers_of(&keys)?;
+        let mut numbers = Vec::new();
+        for (line, known) in new.iter().zip(known) {
+            match known {
+                Some(number) => numbers.push(number),
+                None => numbers.extend(self.append(LogBase::Any, std::slice::from_ref(line))?),
+            }
         }
         Ok(numbers)
     }

@@ -17,6 +17,7 @@ mod hook_trial;
 mod import;
 mod init;
 mod knowledge_show;
+mod link;
 mod locate_project;
 mod mcp;
 mod merge_driver;
@@ -28,6 +29,8 @@ mod program_path;
 mod project;
 mod reindex;
 mod render;
+#[cfg(feature = "service")]
+mod serve;
 mod settings;
 mod system_world;
 mod tour;

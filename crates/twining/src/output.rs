@@ -76,6 +76,11 @@ pub(crate) fn warn_about(problem: &CommandError) {
     let _ = anstream::stderr().write_all(with_command_names(&problem.to_warning()).as_bytes());
 }
 
+/// Says something beside the answer.
+pub(crate) fn note(words: &str) {
+    let _ = writeln!(anstream::stderr(), "{words}");
+}
+
 /// Prints words, without colour where nobody would see it. Most have none, and
 /// need not be looked through for it.
 fn print(words: &str) -> io::Result<()> {

@@ -51,7 +51,7 @@ pub(crate) fn signed(name: Option<String>, trust: Trust) -> Caller {
         || ["USER", "LOGNAME", "USERNAME"].iter().find_map(|variable| std::env::var(variable).ok());
     let name = name.or_else(login).filter(|name| !name.trim().is_empty());
     let agent = name.map_or_else(|| "person".to_owned(), |name| text::excerpt(name.trim(), 80));
-    Caller { agent, origin: Origin { client: None, session: None, via: Channel::Cli, trust } }
+    Caller { agent, origin: Origin::new(Channel::Cli, trust) }
 }
 
 /// Why this shell is an agent's; nothing if it is not.

@@ -9,8 +9,10 @@ use std::time::Duration;
 use clap::ArgMatches;
 use twining_engine::{Caller, Engine, UserPolicy};
 use twining_model::{Authority, Channel, IdSource, InvalidInput, Origin, Trust};
+#[cfg(feature = "service")]
+use twining_store::StoreLocation;
 use twining_store::git::Git;
-use twining_store::{LONG_WAL_BYTES, SHORT_WAL_BYTES, Store};
+use twining_store::{LONG_WAL_BYTES, SHORT_WAL_BYTES, Store, StoreError};
 
 use crate::locate_project::{LocateInput, ProjectLocation};
 use crate::render::command_error::CommandError;
@@ -58,7 +60,19 @@ pub(crate) struct Project {
 impl Project {
     /// Opens the project these settings lead to. Creates nothing.
     pub(crate) fn open(given: Option<PathBuf>) -> Result<Self, CommandError> {
-        Self::at(find(given)?)
+        Ok(Self::at(find(given)?)?)
+    }
+
+    /// Opens the memory in a folder without a working tree: a node's copy of a team's memory.
+    #[cfg(feature = "service")]
+    pub(crate) fn served(folder: &Path) -> Result<Self, StoreError> {
+        let place = StoreLocation {
+            project: folder.to_owned(),
+            aliases: Vec::new(),
+            git_dir: None,
+            scratch: None,
+        };
+        Self::at(ProjectLocation { place, checkout: folder.to_owned(), main: None })
     }
 
     /// The same for a host that reports its agent's working directory, which applies if neither a
@@ -69,13 +83,12 @@ impl Project {
         if Path::new(stands).is_dir() {
             clues.here = PathBuf::from(stands);
         }
-        Self::at(
-            locate_project::locate(&clues)
-                .map_err(|error| CommandError::of_error("NOT_FOUND", &error))?,
-        )
+        let located = locate_project::locate(&clues)
+            .map_err(|error| CommandError::of_error("NOT_FOUND", &error))?;
+        Ok(Self::at(located)?)
     }
 
-    fn at(located: ProjectLocation) -> Result<Self, CommandError> {
+    fn at(located: ProjectLocation) -> Result<Self, StoreError> {
         let ids = Arc::new(IdSource::new(Box::new(SystemWorld)));
         let store = Store::open(located.place.clone(), ids)?;
         let history = Git::at(&located.checkout).with_index(index_of_commit());
@@ -143,7 +156,7 @@ pub(crate) fn caller_at_cli(agent: Option<String>) -> (Caller, Authority) {
     } else {
         (Trust::Agent, Authority::Claimed)
     };
-    let origin = Origin { client: None, session: session_of_host(), via: Channel::Cli, trust };
+    let origin = Origin { session: session_of_host(), ..Origin::new(Channel::Cli, trust) };
     (Caller { agent: agent_name(agent), origin }, authority)
 }
 
@@ -153,7 +166,8 @@ pub(crate) fn caller_over_mcp(
     client: Option<String>,
     session: String,
 ) -> Caller {
-    let origin = Origin { client, session: Some(session), via: Channel::Mcp, trust: Trust::Agent };
+    let origin =
+        Origin { client, session: Some(session), ..Origin::new(Channel::Mcp, Trust::Agent) };
     Caller { agent: agent_name(agent), origin }
 }
 

@@ -25,6 +25,7 @@ mod init;
 mod knowledge;
 mod lazy_tricks;
 mod learning;
+mod linked;
 mod mcp;
 mod merging;
 mod output_escaping;
@@ -32,6 +33,10 @@ mod person;
 mod protect;
 mod redaction;
 mod refusal_alternatives;
+#[cfg(feature = "service")]
+mod serve_access;
+#[cfg(feature = "service")]
+mod serve_nodes;
 mod servers;
 mod top;
 mod tour;

@@ -414,7 +414,7 @@ pub(crate) fn amendment(before: &Decision, after: &Decision) -> Result<Amendment
     fields::fits("decision_id", after, AMENDED_BYTES)?;
     let (old, mut set) = (fields(before), fields(after));
     set.retain(|key, value| old.get(key) != Some(value));
-    Ok(Amendment { id: before.id.clone(), set })
+    Ok(Amendment::new(before.id.clone(), set))
 }
 
 fn fields(decision: &Decision) -> Map<String, Value> {

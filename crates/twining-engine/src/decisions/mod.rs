@@ -4,7 +4,7 @@
 //! and its announcement are one change. Later verbs only ever move its status
 //! and say who moved it, when and why; what was decided is never edited.
 
-mod announcements;
+pub(crate) mod announcements;
 mod clauses;
 mod commits;
 mod decide;

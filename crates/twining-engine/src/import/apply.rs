@@ -259,7 +259,7 @@ fn take_decision(
     if set.is_empty() {
         return Ok(ImportResult::Known);
     }
-    change.amendments.push(Amendment { id: here.id, set });
+    change.amendments.push(Amendment::new(here.id, set));
     Ok(ImportResult::Completed)
 }
 

@@ -122,7 +122,7 @@ pub(super) fn id_of(source: ImportSource, at: Option<Time>, key: &str) -> Id {
 
 /// Who wrote an imported record, as far as it is believed.
 pub(super) fn origin() -> Origin {
-    Origin { client: None, session: None, via: Channel::Import, trust: Trust::Imported }
+    Origin::new(Channel::Import, Trust::Imported)
 }
 
 /// Where a record came from, for people who look at it later.

@@ -104,7 +104,7 @@ fn one(file: &SourceFile) -> Result<Decision, String> {
 /// What another folder says of its authors is kept, and believed no further than any import.
 pub(super) fn imported_origin(origin: Option<Origin>) -> Origin {
     let (client, session) = origin.map_or((None, None), |origin| (origin.client, origin.session));
-    Origin { client, session, via: Channel::Import, trust: Trust::Imported }
+    Origin { client, session, ..Origin::new(Channel::Import, Trust::Imported) }
 }
 
 /// A record without secrets: those of another folder were written before anybody looked.

@@ -63,7 +63,8 @@ pub(super) fn base64(b: u8) -> bool {
 const ANY: usize = 4096;
 
 /// Longer prefixes come before shorter ones they contain.
-pub(super) static FORMATS: [TokenFormat; 47] = [
+pub(super) static FORMATS: [TokenFormat; 48] = [
+    format("Twining token", "twn_", word, 60, 90),
     format("AWS access key", "AKIA|ASIA|ABIA|ACCA", upper, 16, 16),
     format("GitHub token", "ghp_|gho_|ghu_|ghs_|ghr_", alnum, 36, 255),
     format("GitHub token", "github_pat_", word, 50, 255),

@@ -33,6 +33,18 @@ pub struct JournalLine {
     /// How far the log was followed with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub followed: Option<u64>,
+    /// The line of the outbox that goes with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outbox: Option<OutboxMark>,
+}
+
+/// That a change goes to the log too.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutboxMark {
+    /// The key that it is sent under, for good.
+    pub key: Id,
+    /// The folder that it was made in: a journal that came with a clone sends nothing.
+    pub seal: String,
 }
 
 impl JournalLine {
@@ -164,6 +176,9 @@ fn truncate_torn_line(handle: &FileHandle) -> Result<u64, StoreError> {
     Ok(start)
 }
 
+/// The version of the lines that this program writes and reads.
+pub const LOG_VERSION: u32 = 1;
+
 /// A line that is to be added.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NewLine {
@@ -200,4 +215,24 @@ pub trait Log: Send + Sync {
 
     /// Lines after a number, in order, at most so many.
     fn since(&self, after: u64, limit: usize) -> Result<Vec<LogLine>, LogError>;
+
+    /// Appends lines that were planned on an old view, where the log's keeper makes of them what
+    /// it may hold. Known keys are answered with their numbers, whatever the lines say now.
+    fn admit(&self, lines: &[NewLine]) -> Result<Vec<u64>, LogError> {
+        self.append(LogBase::Any, lines)
+    }
+
+    /// The numbers of the lines with these keys, none for a key that is not known.
+    fn numbers_of(&self, keys: &[Id]) -> Result<Vec<Option<u64>>, LogError> {
+        let (mut found, mut after) = (vec![None; keys.len()], 0);
+        loop {
+            let lines = self.since(after, 1024)?;
+            let Some(last) = lines.last() else { return Ok(found) };
+            after = last.seq;
+            for (key, number) in keys.iter().zip(&mut found) {
+                *number = number
+                    .or_else(|| lines.iter().find(|line| line.key == *key).map(|line| line.seq));
+            }
+        }
+    }
 }

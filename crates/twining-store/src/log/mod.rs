@@ -5,4 +5,5 @@ pub(crate) mod board;
 pub(crate) mod hook_queue;
 pub(crate) mod journal;
 pub(crate) mod lock;
+pub(crate) mod outbox_file;
 pub(crate) mod store_files;

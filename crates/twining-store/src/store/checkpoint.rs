@@ -238,6 +238,7 @@ fn sync_lines(
     }
     store.layout.graph.sync()?;
     store.board.sync()?;
+    store.outbox.sync()?;
     let guard = store.lock.acquire()?;
     for array in ARRAYS {
         let print = store.files.array_fingerprint(array)?;

@@ -291,15 +291,21 @@ fn name(now: Time) -> String {
 impl Documents<'_> {
     /// The ids of everything that ever left the board.
     pub fn archived_ids(&self) -> Result<HashSet<String>, StoreError> {
-        let mut ids = HashSet::new();
-        let Some(store) = self.0.open_for_reading()? else { return Ok(ids) };
-        let Some(dir) = store.layout.top.open_dir(ARCHIVE)? else { return Ok(ids) };
-        for name in dir.list()?.iter().filter(|name| name.ends_with(".jsonl")) {
-            let bytes = dir.read(name, BOARD_BYTES)?.unwrap_or_default();
-            ids.extend(lines(&bytes).filter_map(id_of));
-        }
-        Ok(ids)
+        self.0
+            .open_for_reading()?
+            .map_or_else(|| Ok(HashSet::new()), |store| archived_ids_in(&store.layout))
     }
+}
+
+/// The ids of everything that ever left the board of this folder.
+pub(super) fn archived_ids_in(layout: &Layout) -> Result<HashSet<String>, StoreError> {
+    let mut ids = HashSet::new();
+    let Some(dir) = layout.top.open_dir(ARCHIVE)? else { return Ok(ids) };
+    for name in dir.list()?.iter().filter(|name| name.ends_with(".jsonl")) {
+        let bytes = dir.read(name, BOARD_BYTES)?.unwrap_or_default();
+        ids.extend(lines(&bytes).filter_map(id_of));
+    }
+    Ok(ids)
 }
 
 fn add_to_archive(

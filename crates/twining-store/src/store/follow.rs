@@ -4,16 +4,20 @@
 //! says how far the log was followed: a crash in between repeats them and doubles none.
 //! The lock is never held while the log is asked.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, PoisonError};
 
-use twining_model::{Change, Entity, Id, Relation, Time};
+use serde_json::Value;
+use twining_model::{Amendment, Change, Decision, Entity, Id, JsonDocument, Relation, Time};
 
-use super::journaled_writer::{PlannedChange, StoreWriter};
+use super::journaled_writer::{LineMarks, PlannedChange, StoreWriter};
 use super::project_store::{Durability, PlanBase, Store, planned};
 use super::store_handle::OpenStore;
 use crate::error::{LogError, StoreError};
-use crate::log::journal::{Log, LogBase, LogLine, NewLine};
+use crate::index::View;
+use crate::log::journal::{LOG_VERSION, Log, LogBase, LogLine, NewLine};
+use crate::log::outbox_file::OutboxLine;
+use crate::merge::one_decision;
 
 /// Lines that are asked for at once.
 const BATCH: usize = 1024;
@@ -24,11 +28,41 @@ const TRIES: usize = 16;
 #[derive(Clone, Copy, Debug)]
 pub struct LogFollower<'s>(&'s Store);
 
+/// What is known of lines that are taken in.
+#[derive(Default)]
+struct LineOrigins {
+    /// Keys of lines that this process appended itself.
+    appended: HashSet<Id>,
+    /// Lines of the outbox, by key: the folder has carried them out.
+    outbox: HashMap<Id, OutboxLine>,
+    /// Whether records may be in the folder that no line of the outbox brought there.
+    may_be_present: bool,
+}
+
+/// What came of a change that was offered to a log.
+enum LogCommit<T> {
+    Done(T),
+    /// The log may have it or not: under this key it is to be offered again.
+    Unanswered {
+        planned: Box<PlannedChange>,
+        outcome: T,
+        error: StoreError,
+    },
+    /// The log does not have it.
+    NotTaken(StoreError),
+}
+
 impl Store {
     /// From now on the folder follows this log, and what is written goes there first.
     pub fn use_log(&self, log: Arc<dyn Log>) {
         // The first log stays.
         let _ = self.log.set(log);
+    }
+
+    /// From now on what is planned goes through this log where it answers, if the folder is linked.
+    pub fn use_linked_log(&self, log: Arc<dyn Log>) {
+        // The first log stays.
+        let _ = self.linked_log.set(log);
     }
 
     /// What the folder has of its log.
@@ -37,37 +71,56 @@ impl Store {
         LogFollower(self)
     }
 
-    fn follow_to_end(&self, own: &HashSet<Id>) -> Result<(), StoreError> {
-        let Some(log) = self.log.get() else { return Ok(()) };
+    /// Follows a log to its end, and returns how many lines were taken in.
+    pub(super) fn follow_to_end(
+        &self,
+        log: &dyn Log,
+        appended: &HashSet<Id>,
+    ) -> Result<u64, StoreError> {
+        let mut taken = 0;
         loop {
-            let lines = log.since(self.follower().position()?, BATCH)?;
+            let lines = self.next_lines(log)?;
             if lines.is_empty() {
-                return Ok(());
+                return Ok(taken);
             }
-            self.take_in(&lines, own)?;
+            taken += lines.len() as u64;
+            let origins = LineOrigins { appended: appended.clone(), ..LineOrigins::default() };
+            self.take_in(&lines, origins)?;
         }
     }
 
-    fn take_in(&self, lines: &[LogLine], own: &HashSet<Id>) -> Result<(), StoreError> {
+    fn next_lines(&self, log: &dyn Log) -> Result<Vec<LogLine>, StoreError> {
+        let lines = log.since(self.follower().position()?, BATCH);
+        let mut too_new = self.log_too_new.lock().unwrap_or_else(PoisonError::into_inner);
+        *too_new = lines.as_ref().err().filter(|e| matches!(e, LogError::TooNew { .. })).cloned();
+        Ok(lines?)
+    }
+
+    fn take_in(&self, lines: &[LogLine], mut origins: LineOrigins) -> Result<(), StoreError> {
         let store = self.open_for_writing()?;
         let guard = store.lock.acquire()?;
         let now = self.ids().now();
         let mut writer = StoreWriter::recovered(&store, guard, now)?;
         let followed = writer.state.followed_seq;
         let lines: Vec<&LogLine> = lines.iter().filter(|line| line.seq > followed).collect();
+        for (line, expected) in lines.iter().zip(followed + 1..) {
+            if line.seq != expected {
+                let what = format!("the log has line {} where line {expected} should be", line.seq);
+                return Err(StoreError::Damaged { what });
+            }
+        }
+        let waiting = store.outbox.load(followed)?;
+        origins.outbox = waiting.iter().map(|line| (line.key.clone(), line.clone())).collect();
         // Archived entries must be on the board: such a line starts a batch.
         for batch in lines.chunk_by(|_, next| next.change.archived.is_empty()) {
             let Some(last) = batch.last() else { continue };
-            let followed = writer.state.followed_seq;
-            if last.seq != followed + batch.len() as u64 {
-                let what = format!("the log skips from line {followed} to line {}", last.seq);
-                return Err(StoreError::Damaged { what });
-            }
-            let change = self.merged_change(&store, batch, own, now)?;
-            let followed = writer.journal_and_apply(change, None, Some(last.seq));
+            let change = self.merged_change(&store, batch, &origins, &waiting, now)?;
+            let marks = LineMarks { followed: Some(last.seq), ..LineMarks::default() };
+            let followed = writer.journal_and_apply(change, marks);
             // Also after a failure: what was rolled back moved the end of the board.
             writer.save_state()?;
             followed?;
+            store.settle_outbox(batch, &mut origins.outbox, last.seq)?;
         }
         self.work.add();
         Ok(())
@@ -78,10 +131,27 @@ impl Store {
         &self,
         store: &OpenStore,
         lines: &[&LogLine],
-        own: &HashSet<Id>,
+        origins: &LineOrigins,
+        waiting: &[OutboxLine],
         now: Time,
     ) -> Result<PlannedChange, StoreError> {
-        let mut change = join(lines, own);
+        let keys: HashSet<&Id> = lines.iter().map(|line| &line.key).collect();
+        let later = waiting
+            .iter()
+            .filter(|line| origins.outbox.contains_key(&line.key) && !keys.contains(&line.key));
+        let later: Vec<&Change> = later.map(|line| &line.change).collect();
+        let mut change = join(lines, origins, &later);
+        let is_retaken = |id: &Id| {
+            origins.may_be_present
+                || origins
+                    .outbox
+                    .values()
+                    .any(|line| line.change.decisions.iter().any(|decision| decision.id == *id))
+        };
+        take_over(store, &mut change, is_retaken)?;
+        if origins.may_be_present {
+            store.leave_out_present(&mut change)?;
+        }
         let made: BTreeSet<&Id> = change.decisions.iter().map(|decision| &decision.id).collect();
         let mut amendments = Vec::new();
         for amendment in &change.amendments {
@@ -95,14 +165,13 @@ impl Store {
         change.amendments = amendments;
         if change.entities.is_empty() && change.relations.is_empty() {
             let new = change.decisions.iter().map(|decision| decision.id.to_string()).collect();
-            return Ok(PlannedChange { change, new });
+            return Ok(PlannedChange { change, new, sent_as: None });
         }
         store.catch_up()?;
         store.with_view(now, |view| planned(view, change))
     }
 
-    /// Writes through the log: plans without the lock, appends to the log, and follows it, our own
-    /// line included. If others were quicker, it plans again.
+    /// Writes through the log.
     pub(super) fn commit_to_log<T, E: From<StoreError>>(
         &self,
         log: &dyn Log,
@@ -110,21 +179,145 @@ impl Store {
         planned_on: PlanBase,
         mut plan: impl FnMut(Time) -> Result<(PlannedChange, T), E>,
     ) -> Result<T, E> {
+        match self.offer_to_log(log, None, durability, planned_on, &mut plan)? {
+            LogCommit::Done(outcome) => Ok(outcome),
+            LogCommit::Unanswered { error, .. } | LogCommit::NotTaken(error) => Err(error.into()),
+        }
+    }
+
+    /// Writes in a linked folder: what is planned on a view goes through the log. Where the log
+    /// does not answer, and for all else, the folder has it at once and the outbox keeps it.
+    pub(super) fn commit_linked<T, E: From<StoreError>>(
+        &self,
+        log: &dyn Log,
+        store: &OpenStore,
+        durability: Durability,
+        planned_on: PlanBase,
+        mut plan: impl FnMut(Time) -> Result<(PlannedChange, T), E>,
+    ) -> Result<T, E> {
+        let too_new = self.log_too_new.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(error) = too_new {
+            return Err(StoreError::from(error).into());
+        }
+        if planned_on == PlanBase::Files {
+            return self.commit_locally(store, durability, &mut plan);
+        }
+        let offered = match self.deliver_outbox(log) {
+            Ok(_) => self.offer_to_log(log, None, durability, planned_on, &mut plan)?,
+            Err(error) => LogCommit::NotTaken(error),
+        };
+        match offered {
+            LogCommit::Done(outcome) => Ok(outcome),
+            LogCommit::NotTaken(error) if error.is_offline() => {
+                self.commit_locally(store, durability, &mut plan)
+            }
+            LogCommit::NotTaken(error) => Err(error.into()),
+            LogCommit::Unanswered { planned, outcome, .. } => {
+                let mut once = Some((*planned, outcome));
+                self.commit_locally(store, durability, &mut |_| {
+                    Ok(once.take().expect("a local commit asks for its plan once"))
+                })
+            }
+        }
+    }
+
+    /// Commits to the folder's log under a given key, and returns the number of the line.
+    pub fn commit_under_key<E: From<StoreError>>(
+        &self,
+        key: &Id,
+        mut plan: impl FnMut(&View<'_>) -> Result<Change, E>,
+    ) -> Result<u64, E> {
+        let log = self.log.get().ok_or_else(|| {
+            StoreError::from(LogError::Unreachable("this folder follows no log".to_owned()))
+        })?;
+        let store = self.open_for_writing()?;
         for _ in 0..TRIES {
-            self.follower().catch_up()?;
+            let known = log.numbers_of(std::slice::from_ref(key)).map_err(StoreError::from)?;
+            if let Some(number) = known.first().copied().flatten() {
+                return Ok(number);
+            }
+            let mut plan_on_view = |now| {
+                store.catch_up()?;
+                store.with_view(now, |view| Ok::<_, E>((planned(view, plan(view)?)?, ())))
+            };
+            let base = PlanBase::View;
+            match self.offer_to_log(
+                &**log,
+                Some(key),
+                Durability::Normal,
+                base,
+                &mut plan_on_view,
+            )? {
+                LogCommit::Done(()) => {}
+                LogCommit::NotTaken(StoreError::Log(LogError::Refused(why))) => {
+                    // Perhaps because another node admitted it a moment ago.
+                    let known =
+                        log.numbers_of(std::slice::from_ref(key)).map_err(StoreError::from)?;
+                    if known.first().copied().flatten().is_none() {
+                        return Err(StoreError::from(LogError::Refused(why)).into());
+                    }
+                }
+                LogCommit::Unanswered { error, .. } | LogCommit::NotTaken(error) => {
+                    return Err(error.into());
+                }
+            }
+        }
+        Err(StoreError::from(LogError::Behind).into())
+    }
+
+    /// Appends lines to the folder's log that are true whatever others wrote, and follows it. Known
+    /// keys are answered with their numbers.
+    pub fn append_to_log(&self, base: LogBase, lines: &[NewLine]) -> Result<Vec<u64>, StoreError> {
+        let log = self.log.get().ok_or_else(|| {
+            StoreError::from(LogError::Unreachable("this folder follows no log".to_owned()))
+        })?;
+        let store = self.open_for_writing()?;
+        lines.iter().try_for_each(|line| store.check_change(&line.change))?;
+        let numbers = log.append(base, lines)?;
+        self.follow_to_end(&**log, &lines.iter().map(|line| line.key.clone()).collect())?;
+        Ok(numbers)
+    }
+
+    /// The numbers that the folder's log gave these keys.
+    pub fn numbers_in_log(&self, keys: &[Id]) -> Result<Vec<Option<u64>>, StoreError> {
+        self.log.get().map_or_else(|| Ok(vec![None; keys.len()]), |log| Ok(log.numbers_of(keys)?))
+    }
+
+    /// Plans without the lock, appends to the log, and follows it, our own line included. If
+    /// others were quicker, it plans again.
+    fn offer_to_log<T, E: From<StoreError>>(
+        &self,
+        log: &dyn Log,
+        key: Option<&Id>,
+        durability: Durability,
+        planned_on: PlanBase,
+        plan: &mut dyn FnMut(Time) -> Result<(PlannedChange, T), E>,
+    ) -> Result<LogCommit<T>, E> {
+        for _ in 0..TRIES {
+            if let Err(error) = self.follow_to_end(log, &HashSet::new()) {
+                return Ok(LogCommit::NotTaken(error));
+            }
             let base = if planned_on == PlanBase::View {
                 LogBase::At(self.follower().position()?)
             } else {
                 LogBase::Any
             };
             let (planned, outcome) = plan(self.ids().now())?;
-            let (shared, local) = split(planned.change);
-            if !shared.is_empty() {
-                let line = NewLine { key: self.ids().next(), change: shared };
+            let (shared, local) = planned.change.clone().split_shared();
+            // A line that says nothing any more still has a key that was promised a number.
+            if !shared.is_empty() || key.is_some() {
+                self.open_for_writing()?.check_change(&shared)?;
+                let key = key.cloned().unwrap_or_else(|| self.ids().next());
+                let line = NewLine { key, change: shared };
                 match log.append(base, std::slice::from_ref(&line)) {
-                    Ok(_) => self.follow_to_end(&HashSet::from([line.key]))?,
+                    Ok(_) => drop(self.follow_to_end(log, &HashSet::from([line.key]))?),
                     Err(LogError::Behind) => continue,
-                    Err(error) => return Err(StoreError::from(error).into()),
+                    Err(error @ LogError::Unknown(_)) => {
+                        let planned =
+                            Box::new(PlannedChange { sent_as: Some(line.key), ..planned });
+                        return Ok(LogCommit::Unanswered { planned, outcome, error: error.into() });
+                    }
+                    Err(error) => return Ok(LogCommit::NotTaken(error.into())),
                 }
             }
             if !local.is_empty() {
@@ -132,9 +325,9 @@ impl Store {
                     Ok((local.clone().into(), ()))
                 })?;
             }
-            return Ok(outcome);
+            return Ok(LogCommit::Done(outcome));
         }
-        Err(StoreError::from(LogError::Behind).into())
+        Ok(LogCommit::NotTaken(LogError::Behind.into()))
     }
 }
 
@@ -151,34 +344,96 @@ impl LogFollower<'_> {
 
     /// Takes in all that the log has and the folder has not.
     pub fn catch_up(&self) -> Result<(), StoreError> {
-        self.0.follow_to_end(&HashSet::new())
+        self.follow_to_end().map(drop)
+    }
+
+    fn follow_to_end(&self) -> Result<u64, StoreError> {
+        let log = self.0.log.get().or_else(|| self.0.linked_log.get());
+        log.map_or(Ok(0), |log| self.0.follow_to_end(&**log, &HashSet::new()))
+    }
+
+    /// Follows this log to its end, and returns how many lines were taken in.
+    pub fn follow_with(&self, log: &dyn Log) -> Result<u64, StoreError> {
+        self.0.follow_to_end(log, &HashSet::new())
     }
 
     /// Takes in lines of the log; those that the folder has already are passed over.
     pub fn take_in(&self, lines: &[LogLine]) -> Result<(), StoreError> {
-        self.0.take_in(lines, &HashSet::new())
+        self.0.take_in(lines, LineOrigins::default())
+    }
+
+    /// The same for a folder that came to the log with records of its own.
+    pub fn take_in_beside_own(&self, lines: &[LogLine]) -> Result<(), StoreError> {
+        self.0.take_in(lines, LineOrigins { may_be_present: true, ..LineOrigins::default() })
+    }
+
+    /// Notes that the log has lines of a format that only a newer program reads: nothing is written
+    /// until it is followed again.
+    pub fn note_too_new(&self, found: u32) {
+        let error = LogError::TooNew { found, known: LOG_VERSION };
+        *self.0.log_too_new.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+    }
+
+    /// Forgets how far a log was followed: the next one is followed from its first line.
+    pub fn restart(&self) -> Result<(), StoreError> {
+        let store = self.0.open_for_writing()?;
+        let guard = store.lock.acquire()?;
+        let mut writer = StoreWriter::recovered(&store, guard, self.0.ids().now())?;
+        // Their numbers were another log's: under their keys they are sent again.
+        let mut waiting = store.outbox.load(writer.state.followed_seq)?;
+        waiting.iter_mut().for_each(|line| line.accepted = None);
+        if store.outbox.seal()?.is_some() {
+            store.outbox.rewrite(&waiting)?;
+        }
+        writer.state.followed_seq = 0;
+        writer.save_state()
     }
 }
 
-/// Splits a change into its shared part and that of this working tree and machine.
-fn split(change: Change) -> (Change, Change) {
-    let Change { documents, runs, claims, presence, .. } = change.clone();
-    let local = Change { documents, runs, claims, presence, ..Change::default() };
-    (
-        Change { documents: Vec::new(), runs: Vec::new(), claims: None, presence: None, ..change },
-        local,
-    )
+/// Turns decisions that the folder has into amendments: after a crash an amendment is carried out
+/// again, and a decision that is there is not.
+fn take_over(
+    store: &OpenStore,
+    change: &mut Change,
+    is_retaken: impl Fn(&Id) -> bool,
+) -> Result<(), StoreError> {
+    let mut taken_over = Vec::new();
+    let mut decisions: Vec<Decision> = Vec::new();
+    for decision in std::mem::take(&mut change.decisions) {
+        let is_readable = is_retaken(&decision.id)
+            && store
+                .files
+                .decision(&decision.id)?
+                .is_some_and(|(_, bytes)| JsonDocument::parse(&one_decision(&bytes)).is_ok());
+        match serde_json::to_value(&decision)? {
+            Value::Object(set) if is_readable => {
+                taken_over.push(Amendment::new(decision.id.clone(), set));
+            }
+            _ => decisions.push(decision),
+        }
+    }
+    change.decisions = decisions;
+    // Before the amendments that follow them in the log.
+    change.amendments.splice(0..0, taken_over);
+    Ok(())
 }
 
-/// What lines do one after the other, done at once. Of the graph the last word counts.
-fn join(lines: &[&LogLine], own: &HashSet<Id>) -> Change {
+/// What lines do one after the other, done at once. Of the graph the last word counts. What the
+/// folder wrote `later` itself, and waits to be sent, stays on top of what it concerns.
+fn join(lines: &[&LogLine], origins: &LineOrigins, later: &[&Change]) -> Change {
     let mut merged = Change::default();
     let (mut entities, mut relations) =
         (BTreeMap::<String, Option<Entity>>::new(), BTreeMap::<String, Option<Relation>>::new());
     for line in lines {
-        let (change, _) = split(line.change.clone());
-        let vouched =
-            if own.contains(&line.key) { &mut merged.traces } else { &mut merged.imported_traces };
+        let (mut change, _) = line.change.clone().split_shared();
+        if let Some(own) = origins.outbox.get(&line.key) {
+            leave_out_done(&mut change, &own.change);
+        }
+        let vouched = if origins.appended.contains(&line.key) {
+            &mut merged.traces
+        } else {
+            &mut merged.imported_traces
+        };
         vouched.extend(change.traces);
         merged.imported_traces.extend(change.imported_traces);
         merged.entries.extend(change.entries);
@@ -196,6 +451,22 @@ fn join(lines: &[&LogLine], own: &HashSet<Id>) -> Change {
         );
         relations.extend(change.removed_relations.into_iter().map(|id| (id, None)));
     }
+    for change in later {
+        keep_on_top(&mut merged, change);
+        for entity in &change.entities {
+            entities.entry(entity.id.clone()).and_modify(|known| *known = Some(entity.clone()));
+        }
+        for relation in &change.relations {
+            let known = relations.entry(relation.id.clone());
+            known.and_modify(|known| *known = Some(relation.clone()));
+        }
+        for id in &change.removed_entities {
+            entities.entry(id.clone()).and_modify(|known| *known = None);
+        }
+        for id in &change.removed_relations {
+            relations.entry(id.clone()).and_modify(|known| *known = None);
+        }
+    }
     merged.removed_entities =
         entities.iter().filter(|(_, entity)| entity.is_none()).map(|(id, _)| id.clone()).collect();
     merged.removed_relations = relations
@@ -206,4 +477,48 @@ fn join(lines: &[&LogLine], own: &HashSet<Id>) -> Change {
     merged.entities = entities.into_values().flatten().collect();
     merged.relations = relations.into_values().flatten().collect();
     merged
+}
+
+/// Leaves out of our own line what is appended once, and is in the folder.
+fn leave_out_done(change: &mut Change, own: &Change) {
+    change.entries.retain(|entry| own.entries.iter().all(|done| done.id != entry.id));
+    let is_new = |id: &str| own.traces.iter().chain(&own.imported_traces).all(|done| done.id != id);
+    change.traces.retain(|trace| is_new(&trace.id));
+    change.imported_traces.retain(|trace| is_new(&trace.id));
+}
+
+/// Repeats of a waiting change what concerns the same records.
+fn keep_on_top(merged: &mut Change, waiting: &Change) {
+    for amendment in &waiting.amendments {
+        let is_same = merged.amendments.iter().any(|other| other.id == amendment.id)
+            || merged.decisions.iter().any(|other| other.id == amendment.id);
+        if is_same {
+            merged.amendments.push(amendment.clone());
+        }
+    }
+    for (name, element) in &waiting.agents {
+        merged.agents.entry(name.clone()).and_modify(|known| known.clone_from(element));
+    }
+    for turn in &waiting.turns {
+        let place = (&turn.feature, &turn.task, turn.number);
+        if merged.turns.iter().any(|other| (&other.feature, &other.task, other.number) == place) {
+            merged.turns.push(turn.clone());
+        }
+    }
+    for handoff in &waiting.handoffs {
+        if merged.handoffs.iter().any(|other| other.id == handoff.id) {
+            merged.handoffs.push(handoff.clone());
+        }
+    }
+}
+
+impl OpenStore {
+    /// Leaves out of a change what is appended once, and is in the folder from elsewhere.
+    fn leave_out_present(&self, change: &mut Change) -> Result<(), StoreError> {
+        let present = self.present_ids(change)?;
+        change.entries.retain(|entry| !present.contains(&entry.id));
+        change.traces.retain(|trace| !present.contains(&trace.id));
+        change.imported_traces.retain(|trace| !present.contains(&trace.id));
+        Ok(())
+    }
 }

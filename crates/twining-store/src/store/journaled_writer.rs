@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use serde_json::Map;
+use serde_json::{Map, Value};
 use twining_model::{Amendment, Change, Decision, Entry, Id, JsonDocument, Time, Trace, limits};
 
 use super::checkpoint::{ARRAYS, edits_of};
@@ -14,7 +14,7 @@ use super::file_writes::FileWrite;
 use super::project_store::Durability;
 use super::store_handle::OpenStore;
 use super::traces::{self, machine_dir};
-use crate::disk::layout::TRACES;
+use crate::disk::layout::{TRACES, random_bits};
 use crate::disk::{self, FileHandle};
 use crate::error::StoreError;
 use crate::format::{array, torn_lines};
@@ -22,9 +22,10 @@ use crate::log::array_file::{ArrayEdit, ArrayUndo, repair_torn_array};
 use crate::log::board::BoardFile;
 use crate::log::board::RECENT_MS;
 use crate::log::hook_queue;
-use crate::log::journal::{DrainedFile, JournalLine};
+use crate::log::journal::{DrainedFile, JournalLine, OutboxMark};
 use crate::log::lock::LockGuard;
 use crate::log::lock::LockState;
+use crate::log::outbox_file::OutboxLine;
 use crate::merge::one_decision;
 
 /// How often, and after what pause, a step is repeated that met git at work on a decision.
@@ -35,12 +36,22 @@ const GIT_PAUSE: Duration = Duration::from_millis(5);
 pub(crate) struct PlannedChange {
     pub change: Change,
     pub new: HashSet<String>,
+    /// The key that the log was given it under; whether it took it is not known.
+    pub sent_as: Option<Id>,
 }
 
 impl From<Change> for PlannedChange {
     fn from(change: Change) -> Self {
-        Self { change, new: HashSet::new() }
+        Self { change, new: HashSet::new(), sent_as: None }
     }
+}
+
+/// What goes with a change in its line of the journal.
+#[derive(Default)]
+pub(super) struct LineMarks {
+    pub drained: Option<DrainedFile>,
+    pub followed: Option<u64>,
+    pub outbox: Option<OutboxMark>,
 }
 
 /// What was there before, to go back to.
@@ -130,22 +141,71 @@ impl<'r> StoreWriter<'r> {
     /// Carries a planned change out. Where it is one write to one file it needs no journal.
     pub(super) fn commit(
         &mut self,
-        planned: PlannedChange,
+        mut planned: PlannedChange,
         drained: Option<DrainedFile>,
         durability: Durability,
     ) -> Result<WriteTarget, StoreError> {
         if planned.change.is_empty() && drained.is_none() {
             return Ok(WriteTarget::Nothing);
         }
-        let committed = if planned.change.is_one_write() && drained.is_none() {
+        let outbox = self.mark_for_outbox(&mut planned)?;
+        let is_plain = drained.is_none() && outbox.is_none();
+        let committed = if is_plain && planned.change.is_one_write() {
             self.write_once(&planned.change, durability)
         } else {
-            self.journal_and_apply(planned, drained, None).map(|()| WriteTarget::Journal)
+            let marks = LineMarks { drained, outbox, ..LineMarks::default() };
+            self.journal_and_apply(planned, marks).map(|()| WriteTarget::Journal)
         };
         // Also after a failure: what was rolled back moved the end of the board.
         let noted = self.save_state();
         let wrote = committed?;
         noted.map(|()| wrote)
+    }
+
+    /// In a linked folder, the key that the shared part of a change goes to the log under.
+    fn mark_for_outbox(
+        &self,
+        planned: &mut PlannedChange,
+    ) -> Result<Option<OutboxMark>, StoreError> {
+        let Some(seal) = self.store.outbox.seal()? else { return Ok(None) };
+        if planned.sent_as.is_some() && self.has_records_of(&planned.change)? {
+            // The log took it, and another process has followed it meanwhile.
+            planned.change = std::mem::take(&mut planned.change).split_shared().1;
+        }
+        if planned.change.clone().split_shared().0.is_empty() {
+            return Ok(None);
+        }
+        self.note_values_before(&mut planned.change)?;
+        let key = match planned.sent_as.take() {
+            Some(key) => key,
+            None => Id::from_parts(self.now, random_bits()?),
+        };
+        Ok(Some(OutboxMark { key, seal }))
+    }
+
+    /// Whether records that a change makes are there already.
+    fn has_records_of(&self, change: &Change) -> Result<bool, StoreError> {
+        for decision in &change.decisions {
+            if self.store.files.decision_fingerprint(&decision.id)?.is_some() {
+                return Ok(true);
+            }
+        }
+        let missing = self.board.missing(change.entries.iter().map(|entry| entry.id.as_str()))?;
+        Ok(missing.len() < change.entries.len())
+    }
+
+    /// Notes what amended fields were, for whoever merges the amendment with others'.
+    fn note_values_before(&self, change: &mut Change) -> Result<(), StoreError> {
+        for amendment in &mut change.amendments {
+            let Some((_, bytes)) = self.store.files.decision(&amendment.id)? else { continue };
+            let Ok(before) = serde_json::from_slice::<Map<String, Value>>(&one_decision(&bytes))
+            else {
+                continue;
+            };
+            amendment.was =
+                before.into_iter().filter(|(field, _)| amendment.set.contains_key(field)).collect();
+        }
+        Ok(())
     }
 
     fn write_once(
@@ -209,12 +269,12 @@ impl<'r> StoreWriter<'r> {
     /// everything is as it was. The caller notes the record afterwards.
     pub(super) fn journal_and_apply(
         &mut self,
-        PlannedChange { change, new }: PlannedChange,
-        drained: Option<DrainedFile>,
-        followed: Option<u64>,
+        PlannedChange { change, new, .. }: PlannedChange,
+        LineMarks { drained, followed, outbox }: LineMarks,
     ) -> Result<(), StoreError> {
-        self.check(&change)?;
-        let line = JournalLine { seq: self.next_seq(), at: self.now, change, drained, followed };
+        self.store.check_change(&change)?;
+        let (seq, at) = (self.next_seq(), self.now);
+        let line = JournalLine { seq, at, change, drained, followed, outbox };
         let size = self.store.journal.append(&line)?;
         let mut undo = Vec::new();
         let (remaining_part, checkpoint_seq) = (self.state.arrays, self.state.checkpoint_seq);
@@ -231,30 +291,36 @@ impl<'r> StoreWriter<'r> {
         }
         // A queue file that could not be marked keeps the line open, so that the next process marks
         // it before taking anything from it.
-        drop(self.close(&line));
+        drop(self.close(&line, ApplyPass::First));
         Ok(())
     }
 
-    /// Builds everything that would be written. A change in the journal must not be rejected for
-    /// its content: completing it after a crash would fail forever.
-    fn check(&self, change: &Change) -> Result<(), StoreError> {
-        lines_of(&change.entries)?;
-        traces::lines_of(&change.traces)?;
-        traces::lines_of(&change.imported_traces)?;
-        run_lines(&change.runs)?;
-        change.decisions.iter().try_for_each(|decision| decision_file(decision).map(drop))?;
-        self.store.file_writes(change).map(drop)
-    }
-
-    /// A line is carried out, with the queue file it came from.
-    fn close(&mut self, line: &JournalLine) -> Result<(), StoreError> {
+    /// A line is carried out, with the queue file it came from and the outbox it goes to.
+    fn close(&mut self, line: &JournalLine, pass: ApplyPass) -> Result<(), StoreError> {
         self.state.written_seq = self.state.written_seq.max(line.seq);
         self.state.followed_seq = line.followed.unwrap_or(self.state.followed_seq);
         line.drained
             .as_ref()
             .map_or(Ok(()), |drained| hook_queue::mark_taken(&self.store.layout, drained))?;
+        line.outbox.as_ref().map_or(Ok(()), |mark| self.add_to_outbox(line, mark, pass))?;
         self.state.applied_seq = line.seq;
         Ok(())
+    }
+
+    fn add_to_outbox(
+        &self,
+        line: &JournalLine,
+        OutboxMark { key, seal }: &OutboxMark,
+        pass: ApplyPass,
+    ) -> Result<(), StoreError> {
+        let outbox = &self.store.outbox;
+        if outbox.seal()?.as_ref() != Some(seal)
+            || (pass == ApplyPass::Again && outbox.contains(key)?)
+        {
+            return Ok(());
+        }
+        let (change, _) = line.change.clone().split_shared();
+        outbox.add(&[OutboxLine { key: key.clone(), at: line.at, change, accepted: None }])
     }
 
     /// Carries out what is left to do of a line.
@@ -399,7 +465,7 @@ impl<'r> StoreWriter<'r> {
                 let (nothing, undo) = (HashSet::new(), &mut Vec::new());
                 writer.apply(&line, &remaining_part, ApplyPass::Again, &nothing, undo)
             })?;
-            self.close(&line)?;
+            self.close(&line, ApplyPass::Again)?;
         }
         self.repeat_after_git()
     }
@@ -487,9 +553,7 @@ impl<'r> StoreWriter<'r> {
                 .iter()
                 .map(|decision| &decision.id)
                 .chain(lost.amendments.iter().map(|amendment| &amendment.id));
-            again
-                .amendments
-                .extend(touched.map(|id| Amendment { id: id.clone(), set: Map::new() }));
+            again.amendments.extend(touched.map(|id| Amendment::new(id.clone(), Map::new())));
             again.entities.extend(lost.entities);
             again.relations.extend(lost.relations);
             again.removed_entities.extend(lost.removed_entities);
@@ -502,10 +566,11 @@ impl<'r> StoreWriter<'r> {
                 change: again,
                 drained: None,
                 followed: None,
+                outbox: None,
             };
             self.store.journal.append(&line)?;
             self.write_arrays(&line, &HashSet::new(), &mut Vec::new())?;
-            self.close(&line)?;
+            self.close(&line, ApplyPass::First)?;
         }
         self.state.git_mtime_ns = index.mtime_ns;
         Ok(())
@@ -540,6 +605,29 @@ impl<'r> StoreWriter<'r> {
         let last = self.state.written_seq.max(self.state.applied_seq);
         (last + 1).max(u64::try_from(self.now.as_ms()).unwrap_or(0) << 10)
     }
+}
+
+impl OpenStore {
+    /// Builds everything that a change would write. One in the journal or in the log must not be
+    /// rejected for its content: carrying it out would fail forever.
+    pub(super) fn check_change(&self, change: &Change) -> Result<(), StoreError> {
+        lines_of(&change.entries)?;
+        traces::lines_of(&change.traces)?;
+        traces::lines_of(&change.imported_traces)?;
+        run_lines(&change.runs)?;
+        change.decisions.iter().try_for_each(|decision| decision_file(decision).map(drop))?;
+        // Elements become parts of files that others share: text that is no element would break them.
+        change.agents.values().try_for_each(|element| check_element(element))?;
+        change.handoffs.iter().try_for_each(|handoff| check_element(&handoff.line))?;
+        self.file_writes(change).map(drop)
+    }
+}
+
+fn check_element(text: &str) -> Result<(), StoreError> {
+    let one_line = || serde::de::Error::custom("a record must be on one line");
+    serde_json::from_str::<Map<String, Value>>(text)
+        .and_then(|_| if text.contains('\n') { Err(one_line()) } else { Ok(()) })
+        .map_err(StoreError::from)
 }
 
 /// Carries a write out, with a way back: also what fails halfway through is undone.

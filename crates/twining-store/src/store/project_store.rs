@@ -18,7 +18,7 @@ use super::journaled_writer::{PlannedChange, StoreWriter, WriteTarget};
 use super::store_handle::OpenStore;
 use crate::disk::layout::{CONFIG, Layout, StoreLocation, WRITE_LOCK};
 use crate::disk::{self, Dir, Fingerprint, Probe};
-use crate::error::StoreError;
+use crate::error::{LogError, StoreError};
 use crate::format::config::{self, Config};
 use crate::index::embeddings::VectorFile;
 use crate::index::{Index, IndexPool, RecordCounts, View};
@@ -27,6 +27,7 @@ use crate::log::board::Board;
 use crate::log::journal::Journal;
 use crate::log::journal::Log;
 use crate::log::lock::FileLock;
+use crate::log::outbox_file::OutboxFile;
 use crate::log::store_files::StoreFiles;
 
 /// How much must be on the device before a write is acknowledged.
@@ -63,8 +64,12 @@ pub struct Store {
     deadline: Arc<OnceLock<Instant>>,
     /// What makes one of two sides, where that takes more than this crate knows.
     pub(crate) mergers: OnceLock<FileMergers>,
-    /// The log that the folder follows, if there is one.
+    /// The log that every write goes through, if there is one.
     pub(super) log: OnceLock<Arc<dyn Log>>,
+    /// The log that a linked folder exchanges lines with, where it can be reached.
+    pub(super) linked_log: OnceLock<Arc<dyn Log>>,
+    /// What the log has of a newer format, if it does.
+    pub(super) log_too_new: Mutex<Option<LogError>>,
     /// Git's index when such files were last looked at.
     pub(crate) last_git_index: Mutex<Option<Fingerprint>>,
 }
@@ -101,6 +106,8 @@ impl Store {
             deadline: Arc::new(OnceLock::new()),
             mergers: OnceLock::new(),
             log: OnceLock::new(),
+            linked_log: OnceLock::new(),
+            log_too_new: Mutex::new(None),
             last_git_index: Mutex::new(None),
         })
     }
@@ -154,10 +161,10 @@ impl Store {
     /// Appends entries to the blackboard, without the index.
     pub fn post(&self, entries: &[Entry]) -> Result<(), StoreError> {
         let change = Change::of_entries(entries.to_vec());
-        if self.log.get().is_some() {
+        let store = self.open_for_writing()?;
+        if self.log.get().is_some() || store.outbox.seal()?.is_some() {
             return self.write(Durability::Normal, &change);
         }
-        let store = self.open_for_writing()?;
         StoreWriter::new(&store, store.lock.acquire()?, self.ids.now())?.commit(
             change.into(),
             None,
@@ -206,7 +213,8 @@ impl Store {
         })
     }
 
-    /// Every write: through the log if the folder follows one, else at once.
+    /// Every write: through the log of a node, or of a linked clone where the plan needs it and
+    /// the log answers; else at once.
     fn commit<T, E: From<StoreError>>(
         &self,
         store: &OpenStore,
@@ -214,9 +222,14 @@ impl Store {
         planned_on: PlanBase,
         mut plan: impl FnMut(Time) -> Result<(PlannedChange, T), E>,
     ) -> Result<T, E> {
-        match self.log.get() {
-            Some(log) => self.commit_to_log(&**log, durability, planned_on, plan),
-            None => self.commit_locally(store, durability, &mut plan),
+        if let Some(log) = self.log.get() {
+            return self.commit_to_log(&**log, durability, planned_on, plan);
+        }
+        match self.linked_log.get() {
+            Some(log) if store.outbox.seal()?.is_some() => {
+                self.commit_linked(&**log, store, durability, planned_on, plan)
+            }
+            _ => self.commit_locally(store, durability, &mut plan),
         }
     }
 
@@ -452,6 +465,7 @@ impl Store {
             index_lock: FileLock::new(&layout.local, "index.lock"),
             board: Board::new(&layout, &self.location.project, git),
             journal: Journal::new(&layout.local),
+            outbox: OutboxFile::new(&layout),
             files: StoreFiles::new(&layout, &self.is_long_lived),
             arrays: ArrayWriter::default(),
             index: IndexPool::default(),
@@ -487,7 +501,7 @@ pub(super) fn planned(view: &View<'_>, change: Change) -> Result<PlannedChange, 
             new.insert(relation.id.clone());
         }
     }
-    Ok(PlannedChange { change, new })
+    Ok(PlannedChange { change, new, sent_as: None })
 }
 
 /// How often one of many processes keeps house for all.

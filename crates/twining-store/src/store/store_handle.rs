@@ -16,6 +16,7 @@ use crate::log::array_file::ArrayWriter;
 use crate::log::board::Board;
 use crate::log::journal::Journal;
 use crate::log::lock::{FileLock, LockGuard, LockState};
+use crate::log::outbox_file::OutboxFile;
 use crate::log::store_files::StoreFiles;
 
 /// What a reader may wait for the write lock, to do something that can wait.
@@ -33,6 +34,7 @@ pub(crate) struct OpenStore {
     pub(crate) index_lock: FileLock,
     pub(crate) board: Board,
     pub(crate) journal: Journal,
+    pub(crate) outbox: OutboxFile,
     pub(crate) files: StoreFiles,
     pub(crate) arrays: ArrayWriter,
     pub(crate) index: IndexPool,
@@ -147,6 +149,20 @@ impl OpenStore {
 }
 
 const RECEIPT: &str = "receipt";
+const GITIGNORE: &str = ".gitignore";
+/// The block that keeps the records of a linked clone out of git.
+const BLOCK_BEGIN: &str = "# >>> twining link >>> the team's log has the records";
+const BLOCK_END: &str = "# <<< twining link <<<";
+/// What the records are, for git: files and folders of `.twining`.
+pub const RECORD_PATHS: [&str; 7] = [
+    "/blackboard.jsonl",
+    "/decisions/",
+    "/graph/",
+    "/agents/",
+    "/handoffs/",
+    "/turns/",
+    "/traces.jsonl",
+];
 /// Bytes of a receipt; it holds pieces of settings files, never whole projects.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
@@ -210,6 +226,33 @@ impl Installation<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Keeps records out of git with a block in `.gitignore`, or takes that block out. Returns
+    /// whether anything changed.
+    pub fn ignore_records(&self, are_ignored: bool) -> Result<bool, StoreError> {
+        self.prepare()?;
+        let store = self.0.open_for_writing()?;
+        let _guard = store.lock.acquire()?;
+        let bytes = store.layout.top.read(GITIGNORE, MAX_BYTES)?.unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let mut lines: Vec<&str> = text.lines().collect();
+        let begin = lines.iter().position(|line| *line == BLOCK_BEGIN);
+        let end = lines.iter().position(|line| *line == BLOCK_END);
+        if let (Some(begin), Some(end)) = (begin, end)
+            && begin < end
+        {
+            lines.drain(begin..=end);
+        }
+        if are_ignored {
+            lines.extend([BLOCK_BEGIN].into_iter().chain(RECORD_PATHS).chain([BLOCK_END]));
+        }
+        let after: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        if after == text {
+            return Ok(false);
+        }
+        store.layout.replace(&store.layout.top, GITIGNORE, after.as_bytes(), false)?;
+        Ok(true)
     }
 
     /// The receipt, as it was kept; none where there is none.

@@ -15,13 +15,14 @@ use crate::cli::hyphen_values;
 use crate::cli::tool_commands::{TOOL_COMMANDS, ToolCall, ToolCommand};
 use crate::cli::usage_errors;
 use crate::commands::VERBS;
+use crate::link::TeamLink;
 use crate::output::{self, OutputFormat};
 use crate::project::{CommandContext, Project, caller_at_cli, checked_agent};
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::verbs::serde_messages;
 use crate::verbs::tool_names::with_command_names;
 use crate::verbs::verb::{Effect, FAMILIES, VerbEntry};
-use crate::{hook, knowledge_show, merge_driver, overview, person_check, verify_ci};
+use crate::{hook, knowledge_show, link, merge_driver, overview, person_check, verify_ci};
 
 /// The command that hosts wait for.
 const HOOK: ToolCommand = TOOL_COMMANDS[1];
@@ -217,10 +218,10 @@ fn merge(matches: &ArgMatches) -> ExitCode {
 fn run(matches: &ArgMatches) -> ExitStatus {
     let Some((name, given)) = matches.subcommand() else { return ExitStatus::Misused };
     // A flag that every command has is found where it was given: at the innermost one.
-    let (name, given) = match given.subcommand() {
-        Some((inner, given)) => (format!("{name} {inner}"), given),
-        None => (name.to_owned(), given),
-    };
+    let (mut name, mut given) = (name.to_owned(), given);
+    while let Some((inner, below)) = given.subcommand() {
+        (name, given) = (format!("{name} {inner}"), below);
+    }
     let style = if given.get_flag("json") { OutputFormat::Json } else { OutputFormat::Words };
     let project = given.get_one::<PathBuf>("project").cloned();
     let agent = match checked_agent(given.get_one::<String>("agent").cloned()) {
@@ -231,7 +232,7 @@ fn run(matches: &ArgMatches) -> ExitStatus {
         .subcommand_name()
         .and_then(|outer| TOOL_COMMANDS.iter().find(|tool| tool.name == outer));
     let ended = match (tool.and_then(|tool| tool.run), name.as_str()) {
-        (Some(run), _) => run(ToolCall { given, project, agent, style, all: command }),
+        (Some(run), called) => run(ToolCall { called, given, project, agent, style, all: command }),
         (None, "knowledge show") => {
             Project::open(project).and_then(|project| knowledge_show::draw(&project, given, style))
         }
@@ -290,18 +291,26 @@ fn run_verb(
     let (caller, authority) = caller_at_cli(agent);
     let caller = caller.fit().map_err(|refused| CommandError::refused(&refused))?;
     let drained = project.engine.drain_queues(&caller, &project.history);
+    let link = if effect == Effect::Reads { None } else { TeamLink::of(project.engine.store()) };
+    let context = CommandContext { flags: Some(matches), ..project.context(caller, authority) };
     // If this fails too, it is for the same reason, which is reported once.
-    let answer = (verb.run)(
-        &CommandContext { flags: Some(matches), ..project.context(caller, authority) },
-        fields,
-    )
+    let answer = match &link {
+        Some(link) if link::needs_log(verb.name) => {
+            link.run_online(verb.name, || (verb.run)(&context, fields.clone()))
+        }
+        _ => (verb.run)(&context, fields),
+    }
     .map_err(in_flags)?;
+    let synced = link.map(|link| link.deliver());
     if let Err(failure) = drained {
         // What hooks queued can wait; what the person asked for cannot.
         output::warn_about(&CommandError::from(failure));
     }
-    let ending =
-        output::answer(style, || answer.to_json(), |page| answer.show(page), answer.ending());
+    let json = || link::with_synced(answer.to_json(), synced);
+    let ending = output::answer(style, json, |page| answer.show(page), answer.ending());
+    if synced == Some(false) && style == OutputFormat::Words {
+        output::note("not sent to the team yet; `twining sync` tries again");
+    }
     if effect == Effect::Reads {
         project.finish_reads();
     } else {

@@ -18,10 +18,12 @@ use crate::merge_driver::DRIVERS;
 use crate::output::{self, OutputFormat};
 use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
+#[cfg(feature = "service")]
+use crate::serve::run as serve_team;
 #[cfg(feature = "tui")]
 use crate::tui::top_command;
 use crate::verbs::verb::VerbEntry;
-use crate::{default_policy, doctor, dot_check, import, init, reindex, tour, web};
+use crate::{default_policy, doctor, dot_check, import, init, link, reindex, tour, web};
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +41,8 @@ pub(crate) struct ToolCommand {
 /// What a person asked for.
 #[derive(Debug)]
 pub(crate) struct ToolCall<'a> {
+    /// The words that name it, and what is below it: `serve token add`.
+    pub called: &'a str,
     /// The flags.
     pub given: &'a ArgMatches,
     /// `--project`.
@@ -52,7 +56,7 @@ pub(crate) struct ToolCall<'a> {
 }
 
 /// All of them, in the order of the help.
-pub(crate) const TOOL_COMMANDS: [ToolCommand; 18] = [
+pub(crate) const TOOL_COMMANDS: [ToolCommand; 22] = [
     ToolCommand {
         name: "mcp",
         about: "Serve the tools to an MCP client over stdio",
@@ -106,6 +110,12 @@ pub(crate) const TOOL_COMMANDS: [ToolCommand; 18] = [
         run: Some(top),
     },
     ToolCommand {
+        name: "serve",
+        about: "Serve a team's memory over HTTP, from PostgreSQL",
+        flags: serve_flags,
+        run: Some(|call| serve_team(call.called, call.given, call.style)),
+    },
+    ToolCommand {
         name: "doctor",
         about: "Check that memory, git and agents work together",
         flags: |command| {
@@ -121,6 +131,24 @@ pub(crate) const TOOL_COMMANDS: [ToolCommand; 18] = [
             };
             Project::open(call.project).map(|project| doctor::examine(&project, aim, call.style))
         }),
+    },
+    ToolCommand {
+        name: "link",
+        about: "Share this memory with a team: follow its log, and work offline too",
+        flags: link::link_flags,
+        run: Some(|call| link::link(&Project::open(call.project)?, call.given, call.style)),
+    },
+    ToolCommand {
+        name: "unlink",
+        about: "Stop sharing this memory with the team; the files stay, complete",
+        flags: link::unlink_flags,
+        run: Some(|call| link::unlink(&Project::open(call.project)?, call.given, call.style)),
+    },
+    ToolCommand {
+        name: "sync",
+        about: "Send what waits for the team's log, and receive what others wrote",
+        flags: link::sync_flags,
+        run: Some(|call| link::sync(&Project::open(call.project)?, call.style)),
     },
     ToolCommand {
         name: "reindex",
@@ -306,6 +334,27 @@ fn top_flags(command: Command) -> Command {
 fn top(_call: ToolCall<'_>) -> Result<ExitStatus, CommandError> {
     Err(CommandError::unavailable("NOT_BUILT", "this program was built without `twining top`")
         .with_hint("build it with the feature `tui`"))
+}
+
+#[cfg(feature = "service")]
+fn serve_flags(command: Command) -> Command {
+    crate::serve::flags(command)
+}
+
+#[cfg(not(feature = "service"))]
+fn serve_flags(command: Command) -> Command {
+    command.after_help("Example:\n  twining serve --data /var/lib/twining")
+}
+
+#[cfg(not(feature = "service"))]
+fn serve_team(
+    called: &str,
+    _given: &ArgMatches,
+    _style: OutputFormat,
+) -> Result<ExitStatus, CommandError> {
+    let message = format!("this program was built without `twining {called}`");
+    Err(CommandError::unavailable("NOT_BUILT", message)
+        .with_hint("build it with the feature `service`"))
 }
 
 fn hook_flags(command: Command) -> Command {

@@ -15,6 +15,7 @@ use twining_model::InvalidInput;
 use super::agents::claim_row;
 use super::rows;
 use crate::allowances::PersonAllowances;
+use crate::link::sync_warnings;
 use crate::project::CommandContext;
 use crate::render::command_error::ExitStatus;
 use crate::render::text_page::{TextPage, bad, count, dim, good, place, plain, strong, warn, when};
@@ -78,6 +79,7 @@ impl Verb for StatusInput {
             message: format!("the guard `{}` is {}", bypass.subject, bypass.as_bypass().summary()),
             hint: format!("a person ends it: `twining guard bypass --end {}`", bypass.subject),
         }));
+        report.warnings.extend(sync_warnings(ctx.engine.store()));
         if self.metrics {
             report.metrics = Some(ctx.engine.knowledge_metrics()?);
         }

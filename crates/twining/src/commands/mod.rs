@@ -18,6 +18,7 @@ use crate::doctor::DoctorInput;
 use crate::guard_command::verbs::{
     GuardBypassEndInput, GuardBypassInput, GuardDiscardInput, GuardPromoteInput,
 };
+use crate::verbs::verb::Needs::{Memory, Tree};
 use crate::verbs::verb::VerbEntry;
 use crate::verbs::verb::VerbGroup::{
     Agents, Blackboard, Context, Decisions, Governance, Graph, Knowledge, Learning, Lifecycle,
@@ -40,74 +41,75 @@ mod workflow;
 
 /// Every verb, group by group, in the order people read them.
 pub(crate) static VERBS: [VerbEntry; 63] = [
-    VerbEntry::of::<AssembleInput>(Context),
-    VerbEntry::of::<SummarizeInput>(Context),
-    VerbEntry::of::<WhatChangedInput>(Context),
-    VerbEntry::of::<WaitingInput>(Context),
-    VerbEntry::of::<PostInput>(Blackboard),
-    VerbEntry::of::<ReadInput>(Blackboard),
-    VerbEntry::of::<QueryInput>(Blackboard),
-    VerbEntry::of::<RecentInput>(Blackboard),
-    VerbEntry::of::<DismissInput>(Blackboard),
-    VerbEntry::of::<DecideInput>(Decisions),
-    VerbEntry::of::<WhyInput>(Decisions),
-    VerbEntry::of::<TraceInput>(Decisions),
-    VerbEntry::of::<ReconsiderInput>(Decisions),
-    VerbEntry::of::<OverrideInput>(Decisions),
-    VerbEntry::of::<PromoteInput>(Decisions),
-    VerbEntry::of::<DecisionsInput>(Decisions),
-    VerbEntry::of::<SearchDecisionsInput>(Decisions),
-    VerbEntry::of::<LinkCommitInput>(Decisions),
-    VerbEntry::of::<CommitsInput>(Decisions),
-    VerbEntry::of::<ImpactInput>(Decisions),
-    VerbEntry::of::<AddEntityInput>(Graph),
-    VerbEntry::of::<AddRelationInput>(Graph),
-    VerbEntry::of::<NeighborsInput>(Graph),
-    VerbEntry::of::<PathInput>(Graph),
-    VerbEntry::of::<GraphQueryInput>(Graph),
-    VerbEntry::of::<GraphInput>(Graph),
-    VerbEntry::of::<PruneInput>(Graph),
-    VerbEntry::of::<KnowledgeRetrieveInput>(Knowledge),
-    VerbEntry::of::<KnowledgePackInput>(Knowledge),
-    VerbEntry::of::<KnowledgeUpdateInput>(Knowledge),
-    VerbEntry::of::<KnowledgeCheckInput>(Knowledge),
-    VerbEntry::of::<ReviewContextInput>(Knowledge),
-    VerbEntry::of::<RoleInput>(Governance),
-    VerbEntry::of::<GatesInput>(Governance),
-    VerbEntry::of::<CheckGatesInput>(Governance),
-    VerbEntry::of::<PromptInput>(Governance),
-    VerbEntry::of::<RecordTurnInput>(Governance),
-    VerbEntry::of::<TurnsInput>(Governance),
-    VerbEntry::of::<SuggestModeInput>(Governance),
-    VerbEntry::of::<FeaturesInput>(Workflow),
-    VerbEntry::of::<NextInput>(Workflow),
-    VerbEntry::of::<ReportInput>(Workflow),
-    VerbEntry::of::<StoreTraceInput>(Learning),
-    VerbEntry::of::<QueryTracesInput>(Learning),
-    VerbEntry::of::<PatternsInput>(Learning),
-    VerbEntry::of::<CreateGuardInput>(Learning),
-    VerbEntry::of::<GuardsInput>(Learning),
-    VerbEntry::of::<GuardPromoteInput>(Learning),
-    VerbEntry::of::<GuardBypassInput>(Learning),
-    VerbEntry::of::<GuardBypassEndInput>(Learning),
-    VerbEntry::of::<GuardDiscardInput>(Learning),
-    VerbEntry::of::<RegisterInput>(Agents),
-    VerbEntry::of::<AgentsInput>(Agents),
-    VerbEntry::of::<DiscoverInput>(Agents),
-    VerbEntry::of::<DelegateInput>(Agents),
-    VerbEntry::of::<HandoffInput>(Agents),
-    VerbEntry::of::<AcknowledgeInput>(Agents),
-    VerbEntry::of::<ClaimInput>(Agents),
-    VerbEntry::of::<ArchiveInput>(Lifecycle),
-    VerbEntry::of::<StatusInput>(Lifecycle),
-    VerbEntry::of::<VerifyInput>(Lifecycle),
-    VerbEntry::of::<ExportInput>(Lifecycle),
-    VerbEntry::of::<DoctorInput>(Lifecycle),
+    VerbEntry::of::<AssembleInput>(Context, Memory),
+    VerbEntry::of::<SummarizeInput>(Context, Memory),
+    VerbEntry::of::<WhatChangedInput>(Context, Memory),
+    VerbEntry::of::<WaitingInput>(Context, Memory),
+    VerbEntry::of::<PostInput>(Blackboard, Memory),
+    VerbEntry::of::<ReadInput>(Blackboard, Memory),
+    VerbEntry::of::<QueryInput>(Blackboard, Memory),
+    VerbEntry::of::<RecentInput>(Blackboard, Memory),
+    VerbEntry::of::<DismissInput>(Blackboard, Memory),
+    VerbEntry::of::<DecideInput>(Decisions, Memory),
+    VerbEntry::of::<WhyInput>(Decisions, Memory),
+    VerbEntry::of::<TraceInput>(Decisions, Memory),
+    VerbEntry::of::<ReconsiderInput>(Decisions, Memory),
+    VerbEntry::of::<OverrideInput>(Decisions, Memory),
+    VerbEntry::of::<PromoteInput>(Decisions, Memory),
+    VerbEntry::of::<DecisionsInput>(Decisions, Memory),
+    VerbEntry::of::<SearchDecisionsInput>(Decisions, Memory),
+    VerbEntry::of::<LinkCommitInput>(Decisions, Memory),
+    VerbEntry::of::<CommitsInput>(Decisions, Memory),
+    VerbEntry::of::<ImpactInput>(Decisions, Memory),
+    VerbEntry::of::<AddEntityInput>(Graph, Memory),
+    VerbEntry::of::<AddRelationInput>(Graph, Memory),
+    VerbEntry::of::<NeighborsInput>(Graph, Memory),
+    VerbEntry::of::<PathInput>(Graph, Memory),
+    VerbEntry::of::<GraphQueryInput>(Graph, Memory),
+    VerbEntry::of::<GraphInput>(Graph, Memory),
+    VerbEntry::of::<PruneInput>(Graph, Memory),
+    VerbEntry::of::<KnowledgeRetrieveInput>(Knowledge, Tree),
+    VerbEntry::of::<KnowledgePackInput>(Knowledge, Tree),
+    VerbEntry::of::<KnowledgeUpdateInput>(Knowledge, Tree),
+    VerbEntry::of::<KnowledgeCheckInput>(Knowledge, Tree),
+    VerbEntry::of::<ReviewContextInput>(Knowledge, Tree),
+    VerbEntry::of::<RoleInput>(Governance, Tree),
+    VerbEntry::of::<GatesInput>(Governance, Tree),
+    VerbEntry::of::<CheckGatesInput>(Governance, Tree),
+    VerbEntry::of::<PromptInput>(Governance, Tree),
+    VerbEntry::of::<RecordTurnInput>(Governance, Memory),
+    VerbEntry::of::<TurnsInput>(Governance, Memory),
+    VerbEntry::of::<SuggestModeInput>(Governance, Tree),
+    VerbEntry::of::<FeaturesInput>(Workflow, Tree),
+    VerbEntry::of::<NextInput>(Workflow, Tree),
+    VerbEntry::of::<ReportInput>(Workflow, Tree),
+    VerbEntry::of::<StoreTraceInput>(Learning, Memory),
+    VerbEntry::of::<QueryTracesInput>(Learning, Memory),
+    VerbEntry::of::<PatternsInput>(Learning, Memory),
+    VerbEntry::of::<CreateGuardInput>(Learning, Tree),
+    VerbEntry::of::<GuardsInput>(Learning, Tree),
+    VerbEntry::of::<GuardPromoteInput>(Learning, Tree),
+    VerbEntry::of::<GuardBypassInput>(Learning, Tree),
+    VerbEntry::of::<GuardBypassEndInput>(Learning, Tree),
+    VerbEntry::of::<GuardDiscardInput>(Learning, Tree),
+    VerbEntry::of::<RegisterInput>(Agents, Memory),
+    VerbEntry::of::<AgentsInput>(Agents, Memory),
+    VerbEntry::of::<DiscoverInput>(Agents, Memory),
+    VerbEntry::of::<DelegateInput>(Agents, Memory),
+    VerbEntry::of::<HandoffInput>(Agents, Memory),
+    VerbEntry::of::<AcknowledgeInput>(Agents, Memory),
+    VerbEntry::of::<ClaimInput>(Agents, Memory),
+    VerbEntry::of::<ArchiveInput>(Lifecycle, Memory),
+    VerbEntry::of::<StatusInput>(Lifecycle, Memory),
+    VerbEntry::of::<VerifyInput>(Lifecycle, Tree),
+    VerbEntry::of::<ExportInput>(Lifecycle, Memory),
+    VerbEntry::of::<DoctorInput>(Lifecycle, Tree),
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::verbs::verb::Audience;
     use twining_testcases::each;
 
     #[test]
@@ -120,6 +122,23 @@ mod tests {
                 verb.name
             );
         });
+    }
+
+    #[test]
+    fn an_agent_without_a_checkout_is_offered_what_needs_only_the_memory() {
+        let offered = VERBS
+            .iter()
+            .filter(|verb| verb.needs == Memory && verb.audience == Audience::Everyone)
+            .map(|verb| verb.name);
+        let expected = "assemble summarize what_changed waiting \
+             post read query recent dismiss \
+             decide why trace reconsider override promote decisions search_decisions \
+             link_commit commits impact \
+             add_entity add_relation neighbors path graph_query prune_graph \
+             record_turn turns store_trace query_traces extract_patterns \
+             register agents discover delegate handoff acknowledge claim \
+             archive status export";
+        assert_eq!(offered.collect::<Vec<_>>().join(" "), expected);
     }
 
     #[test]

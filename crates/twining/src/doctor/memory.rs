@@ -16,6 +16,7 @@ use twining_store::{DEFAULT_FILES, StoreError, missing_lines};
 use super::program::{DoctorCheck, Health};
 use crate::hook;
 use crate::init;
+use crate::link::sync_checks;
 use crate::locate_project::FOLDER;
 use crate::project::Project;
 use crate::render::command_error::CommandError;
@@ -60,6 +61,15 @@ pub(super) fn checks(project: &Project) -> (Vec<DoctorCheck>, bool) {
     }
     checks.push(index(project));
     checks.extend(traces(&folder));
+    checks.extend(sync_checks(project.engine.store()).into_iter().map(
+        |(is_well, message, hint)| {
+            if is_well {
+                DoctorCheck::ok("team", message)
+            } else {
+                DoctorCheck::warn("team", message).hinted(hint)
+            }
+        },
+    ));
     checks.extend(locks(&folder));
     checks.extend(scaffold(&folder));
     (checks, true)

@@ -58,7 +58,7 @@ impl HookContext {
     /// Who acts.
     pub(crate) fn caller(&self) -> Caller {
         let session = Some(self.event.session.clone());
-        let origin = Origin { client: None, session, via: Channel::Hook, trust: Trust::Agent };
+        let origin = Origin { session, ..Origin::new(Channel::Hook, Trust::Agent) };
         let named = self.event.event.agent_type.as_deref().unwrap_or("main");
         Caller { agent: redact_name(named).0, origin }
     }

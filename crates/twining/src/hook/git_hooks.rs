@@ -77,10 +77,8 @@ fn after_commit(project: Option<PathBuf>) -> Result<(), CommandError> {
     let Some(commit) = project.history.commit("HEAD") else { return Ok(()) };
     let before = || commit.parents.first().and_then(|parent| project.history.committed_at(parent));
     let origin = Origin {
-        client: None,
         session: crate::project::session_of_host(),
-        via: Channel::Hook,
-        trust: Trust::Tool,
+        ..Origin::new(Channel::Hook, Trust::Tool)
     };
     project.engine.link_new_commit(
         &Caller { agent: "git".to_owned(), origin },

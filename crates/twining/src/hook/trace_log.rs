@@ -280,7 +280,7 @@ fn leave(context: &HookContext, seen: Vec<ObservedTrace<'_>>, trust: Trust) {
     let store = context.project.engine.store();
     let agent = context.event.event.agent_type.clone().unwrap_or_else(|| "main".to_owned());
     let session = Some(text::excerpt(&context.event.session, 200));
-    let origin = Origin { client: None, session, via: Channel::Hook, trust };
+    let origin = Origin { session, ..Origin::new(Channel::Hook, trust) };
     let at = store.ids().now().to_string();
     let traces: Vec<Trace> = seen
         .into_iter()

@@ -81,10 +81,8 @@ pub(crate) fn run(
     })?;
     let (files, passed_over) = read(source, from)?;
     let origin = Origin {
-        client: None,
         session: crate::project::session_of_host(),
-        via: Channel::Import,
-        trust: Trust::Imported,
+        ..Origin::new(Channel::Import, Trust::Imported)
     };
     let caller = Caller { agent: source.as_str().to_owned(), origin };
     let mut outcome = project.engine.import(&caller, source, &files, intent)?;

@@ -9,6 +9,10 @@ mod request_scanner;
 mod server;
 mod tool_list;
 
+#[cfg(feature = "service")]
+pub(crate) use server::instructions;
 pub use server::mcp_server;
 pub(crate) use server::{ServerOptions, serve};
 pub(crate) use tool_list::ToolSelection;
+#[cfg(feature = "service")]
+pub(crate) use tool_list::{failed, succeeded};

@@ -24,11 +24,12 @@ use super::elicitation::{PendingQuestions, PersonAnswer};
 use super::line_transport::LineTransport;
 use super::tool_list::ToolSelection;
 use super::{elicitation, tool_list};
+use crate::link::{SyncWorker, TeamLink};
 use crate::project::Project;
 use crate::render::command_error::CommandError;
 use crate::system_world::SystemWorld;
 use crate::verbs::verb::{Effect, VerbEntry};
-use crate::{output, project};
+use crate::{link, output, project};
 
 /// Instructions that a client passes to its model.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
@@ -37,7 +38,7 @@ const INSTRUCTIONS: &str = include_str!("instructions.md");
 const FRESH_MS: u64 = 5 * 60 * 1000;
 
 /// The instructions, without those that name a tool which is not offered.
-fn instructions(offered: &ToolSelection) -> String {
+pub(crate) fn instructions(offered: &ToolSelection) -> String {
     let lines = INSTRUCTIONS.trim_end().lines();
     lines
         .filter(|line| tools_named(line).all(|tool| offered.find(tool).is_some()))
@@ -68,6 +69,8 @@ struct ServerState {
 /// The project, and who keeps house in it.
 struct ServedProject {
     project: Arc<Project>,
+    /// The team's log, where the folder is linked, and who exchanges lines with it.
+    link: Option<(TeamLink, SyncWorker)>,
     _embedder: EmbeddingThread,
     /// Dropped last of all: it finishes what is left to do.
     _housekeeper: Housekeeper,
@@ -155,12 +158,21 @@ impl ServerState {
         let project = Arc::new(Project::open(self.options.project.clone())?);
         let housekeeper = Housekeeper::start(project.engine.store().clone());
         let embedder = EmbeddingThread::start(project.engine.embedding_worker().clone());
+        let store = project.engine.store();
+        let link = TeamLink::of(store)
+            .map(|link| (link.clone(), SyncWorker::start(Arc::clone(store), link)));
         *slot = Some(ServedProject {
             project: project.clone(),
+            link,
             _embedder: embedder,
             _housekeeper: housekeeper,
         });
         Ok(project)
+    }
+
+    fn link(&self) -> Option<TeamLink> {
+        let slot = self.project.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.as_ref()?.link.as_ref().map(|(link, _)| link.clone())
     }
 
     fn selection(&self) -> &ToolSelection {
@@ -184,7 +196,14 @@ impl ServerState {
         let project = self.project()?;
         self.drain(&project, client.clone());
         let ctx = project.context(self.caller(client), authority);
-        let answer = (verb.run)(&ctx, fields)?.to_json();
+        let link = if verb.effect == Effect::Reads { None } else { self.link() };
+        let answer = match &link {
+            Some(link) if link::needs_log(verb.name) => {
+                link.run_online(verb.name, || (verb.run)(&ctx, fields.clone()))?
+            }
+            _ => (verb.run)(&ctx, fields)?,
+        };
+        let answer = link::with_synced(answer.to_json(), link.map(|link| link.deliver()));
         // Any call is a sign of life; what it costs comes once a minute.
         project.engine.heartbeat(&ctx.caller);
         Ok(answer)

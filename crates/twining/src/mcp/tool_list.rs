@@ -13,7 +13,7 @@ use crate::commands::VERBS;
 use crate::render::command_error::CommandError;
 use crate::render::json_output;
 use crate::verbs::tool_names::PUBLISHED;
-use crate::verbs::verb::{Audience, Effect, VerbEntry, VerbGroup};
+use crate::verbs::verb::{Audience, Effect, Needs, VerbEntry, VerbGroup};
 
 /// What a host that shows every schema to the model is offered.
 const LITE: [&str; 8] = ["assemble", "query", "post", "decide", "why", "next", "status", "verify"];
@@ -28,6 +28,9 @@ pub(crate) enum ToolSelection {
     Lite,
     /// Those of some groups.
     Groups(Vec<VerbGroup>),
+    /// Those that need only the memory: what a team service offers.
+    #[cfg_attr(not(feature = "service"), expect(dead_code, reason = "only the service offers it"))]
+    Remote,
 }
 
 impl ToolSelection {
@@ -46,6 +49,7 @@ impl ToolSelection {
             Self::Full => true,
             Self::Lite => LITE.contains(&verb.name),
             Self::Groups(groups) => groups.contains(&verb.group),
+            Self::Remote => verb.needs == Needs::Memory,
         };
         is_selected && verb.audience == Audience::Everyone
     }
@@ -166,7 +170,7 @@ fn hints(effect: Effect) -> ToolAnnotations {
 }
 
 /// The result of a call that was carried out.
-pub(super) fn succeeded(answer: Value) -> CallToolResult {
+pub(crate) fn succeeded(answer: Value) -> CallToolResult {
     let answer = json_output::visible(answer);
     let mut result =
         CallToolResult::success(vec![ContentBlock::text(json_output::compact(&answer))]);
@@ -175,7 +179,7 @@ pub(super) fn succeeded(answer: Value) -> CallToolResult {
 }
 
 /// The result of a call that was not.
-pub(super) fn failed(problem: &CommandError) -> CallToolResult {
+pub(crate) fn failed(problem: &CommandError) -> CallToolResult {
     let error = json_output::visible(problem.to_json());
     let mut result = CallToolResult::error(vec![ContentBlock::text(json_output::compact(&error))]);
     result.structured_content = Some(error);

@@ -134,6 +134,15 @@ impl Audience {
     }
 }
 
+/// What a verb works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Needs {
+    /// The memory alone: a team service offers it to agents without a checkout.
+    Memory,
+    /// The working tree too: its files, its reports, its policy, or this machine.
+    Tree,
+}
+
 /// A verb, implemented on the engine's input: one engine call, and how people see the answer.
 /// Schema, flags and help come from the input's fields.
 pub(crate) trait Verb: DeserializeOwned + JsonSchema + 'static {
@@ -255,6 +264,8 @@ pub(crate) struct VerbEntry {
     pub effect: Effect,
     /// [`Verb::AUDIENCE`].
     pub audience: Audience,
+    /// What it works on.
+    pub needs: Needs,
     /// [`Verb::COMMAND`].
     pub command: Option<&'static str>,
     /// [`Verb::ALWAYS_LOADED`].
@@ -285,7 +296,7 @@ pub(crate) struct VerbEntry {
 
 impl VerbEntry {
     /// The entry of `V`.
-    pub(crate) const fn of<V: Verb>(group: VerbGroup) -> Self {
+    pub(crate) const fn of<V: Verb>(group: VerbGroup, needs: Needs) -> Self {
         Self {
             name: V::NAME,
             group,
@@ -294,6 +305,7 @@ impl VerbEntry {
             example: V::EXAMPLE,
             effect: V::EFFECT,
             audience: V::AUDIENCE,
+            needs,
             command: V::COMMAND,
             always_loaded: V::ALWAYS_LOADED,
             input_schema: || schema::of_input::<V>(V::DESCRIBED),

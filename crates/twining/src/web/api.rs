@@ -140,7 +140,7 @@ impl WebCall {
     /// Who calls: for a write, a person who gave their name to a browser that may write.
     fn caller(&self) -> Result<Caller, CommandError> {
         let trust = if self.access == KeyAccess::Write { Trust::Human } else { Trust::Agent };
-        let origin = Origin { client: None, session: None, via: Channel::Web, trust };
+        let origin = Origin::new(Channel::Web, trust);
         if self.only_reads() {
             return Ok(Caller { origin, ..person_check::signed(None, trust) });
         }

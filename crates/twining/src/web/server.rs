@@ -17,6 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 use twining_store::Housekeeper;
 
+use crate::link::{SyncWorker, TeamLink};
 use crate::locate_project::ProjectLocation;
 use crate::project::Project;
 use crate::render::command_error::CommandError;
@@ -42,7 +43,14 @@ pub(super) struct WebServer {
     pub(super) checkout: PathBuf,
     /// What changed while it runs.
     pub(super) notices: NoticeLog,
-    open: Mutex<Option<(Arc<Project>, Housekeeper)>>,
+    open: Mutex<Option<OpenMemory>>,
+}
+
+/// The project, and who works for it in the background.
+struct OpenMemory {
+    project: Arc<Project>,
+    _housekeeper: Housekeeper,
+    _sync_worker: Option<SyncWorker>,
 }
 
 impl WebServer {
@@ -50,12 +58,18 @@ impl WebServer {
     /// there again for the next call.
     pub(super) fn project(&self) -> Result<Arc<Project>, CommandError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((project, _)) = &*open {
-            return Ok(Arc::clone(project));
+        if let Some(open) = &*open {
+            return Ok(Arc::clone(&open.project));
         }
         let project = Arc::new(Project::open(Some(self.checkout.clone()))?);
         let housekeeper = Housekeeper::start(Arc::clone(project.engine.store()));
-        *open = Some((Arc::clone(&project), housekeeper));
+        let store = project.engine.store();
+        let worker = TeamLink::of(store).map(|link| SyncWorker::start(Arc::clone(store), link));
+        *open = Some(OpenMemory {
+            project: Arc::clone(&project),
+            _housekeeper: housekeeper,
+            _sync_worker: worker,
+        });
         Ok(project)
     }
 }

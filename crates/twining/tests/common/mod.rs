@@ -6,6 +6,9 @@
 pub(crate) mod browser;
 pub(crate) mod hooked;
 pub(crate) mod repository;
+#[cfg(feature = "service")]
+pub(crate) mod team;
+pub(crate) mod team_server;
 pub(crate) mod terminal;
 pub(crate) mod workspace;
 

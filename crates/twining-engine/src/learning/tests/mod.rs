@@ -15,12 +15,8 @@ use twining_guard::{Evaluation, GuardEvent, Verdict, action};
 
 /// An agent in a session of its own.
 fn agent_in(session: &str) -> Caller {
-    let origin = Origin {
-        client: None,
-        session: Some(session.to_owned()),
-        via: Channel::Mcp,
-        trust: Trust::Agent,
-    };
+    let origin =
+        Origin { session: Some(session.to_owned()), ..Origin::new(Channel::Mcp, Trust::Agent) };
     Caller { agent: "coder".to_owned(), origin }
 }
 

@@ -35,6 +35,7 @@ fn journal(fixture: &IndexFixture, lines: &[(u64, &str)]) {
                 change,
                 drained: None,
                 followed: None,
+                outbox: None,
             };
             serde_json::to_string(&line).expect("prints") + "\n"
         })

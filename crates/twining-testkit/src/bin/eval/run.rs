@@ -254,8 +254,5 @@ impl EvalRun<'_> {
 }
 
 fn asker() -> Caller {
-    Caller {
-        agent: "eval".to_owned(),
-        origin: Origin { client: None, session: None, via: Channel::Cli, trust: Trust::Agent },
-    }
+    Caller { agent: "eval".to_owned(), origin: Origin::new(Channel::Cli, Trust::Agent) }
 }

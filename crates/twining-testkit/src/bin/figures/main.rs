@@ -12,6 +12,8 @@ mod many_processes;
 mod prompts;
 mod readers;
 mod search;
+#[cfg(feature = "service")]
+mod service;
 mod store;
 mod table;
 mod top;
@@ -83,6 +85,9 @@ enum FigurePart {
     Crowd,
     /// A folder that follows a log
     Follow,
+    /// The log in PostgreSQL, and a node that follows it
+    #[cfg(feature = "service")]
+    Service,
     /// The page: start, notices, idle, and in a browser
     Ui,
     /// The terminal: first frame, keys, idle
@@ -164,6 +169,8 @@ fn report(arguments: FigureArguments) -> BenchResult<()> {
             FigurePart::Acknowledged => write_acknowledgement::acknowledged(&mut bench)?,
             FigurePart::Crowd => many_processes::crowd(&mut bench)?,
             FigurePart::Follow => log_following::follow(&mut bench)?,
+            #[cfg(feature = "service")]
+            FigurePart::Service => service::service(&mut bench)?,
             FigurePart::Ui => ui::ui(&mut bench)?,
             FigurePart::Top => top::top(&mut bench)?,
         }

@@ -92,7 +92,7 @@ fn rate(engine: &Engine, read: ReadCall, threads: usize, lasting: Duration) -> B
 }
 
 fn assemble(engine: &Engine, dice: &mut FixedRandom) -> Result<(), Failure> {
-    let origin = Origin { client: None, session: None, via: Channel::Cli, trust: Trust::Agent };
+    let origin = Origin::new(Channel::Cli, Trust::Agent);
     let caller = Caller { agent: "reader".to_owned(), origin };
     let input =
         AssembleInput { task: dice.sentence(25), scope: dice.file(), ..AssembleInput::default() };

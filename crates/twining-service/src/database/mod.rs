@@ -1,0 +1,23 @@
+//! The database: connections, the schema, and everything that is asked of PostgreSQL.
+//!
+//! Each transaction names its tenant first, and row security compares every row with it. The
+//! role that serves owns nothing and cannot change the schema, the log or the audit.
+
+mod append_request;
+mod audit;
+mod connection;
+mod docs;
+mod head_watch;
+mod log_writer;
+mod migrations;
+mod pg_log;
+mod tenants;
+mod tokens;
+
+pub use audit::{AuditEntry, AuditRow};
+pub use connection::{Database, DatabaseSettings};
+pub use docs::DocRow;
+pub use head_watch::HeadWatch;
+pub use pg_log::{LogRow, PgLog};
+pub use tenants::{RepositoryRow, TenantRow};
+pub use tokens::{NewToken, TokenRow};

@@ -1,0 +1,144 @@
+//! Tenants and their repositories.
+
+use tokio_postgres::Row;
+use tokio_postgres::error::SqlState;
+use twining_model::Id;
+
+use super::connection::{Database, id_of, new_id, unsigned, within};
+use crate::error::ServiceError;
+
+const FIND_REPOSITORY: &str = "select tenant, id, name, head from twining.find_repository($1, $2)";
+const HEAD: &str = "select head from twining.repo where tenant = $1 and id = $2";
+const TENANTS: &str = "select id, name from twining.tenant order by name";
+const REPOSITORIES: &str =
+    "select tenant, id, name, head from twining.repo where tenant = $1 order by name";
+const ADD_TENANT: &str = "insert into twining.tenant (id, name) values ($1, $2)";
+const ADD_REPOSITORY: &str = "insert into twining.repo (tenant, id, name, byte_limit, record_limit)
+    select id, $2, $3, byte_limit, record_limit from twining.tenant where id = $1";
+const LIMIT_REPOSITORY: &str =
+    "update twining.repo set byte_limit = $2, record_limit = $3 where id = $1";
+
+/// A tenant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TenantRow {
+    /// Its id.
+    pub id: Id,
+    /// Its name, the first part of an address.
+    pub name: String,
+}
+
+/// A repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepositoryRow {
+    /// Whose it is.
+    pub tenant: Id,
+    /// Its id.
+    pub id: Id,
+    /// Its name, the second part of an address.
+    pub name: String,
+    /// The number of its last line.
+    pub head: u64,
+}
+
+impl Database {
+    /// A repository by the two names of an address.
+    pub async fn find_repository(
+        &self,
+        tenant_name: &str,
+        repo_name: &str,
+    ) -> Result<Option<RepositoryRow>, ServiceError> {
+        let client = self.client().await?;
+        let found = within(async {
+            let statement = client.prepare_cached(FIND_REPOSITORY).await?;
+            client.query_opt(&statement, &[&tenant_name, &repo_name]).await
+        });
+        found.await?.as_ref().map(repository_of).transpose()
+    }
+
+    /// The number of a repository's last line.
+    pub async fn head(&self, tenant: &Id, repo: &Id) -> Result<u64, ServiceError> {
+        let rows = self.query_as(tenant, HEAD, &[&tenant.as_str(), &repo.as_str()]).await?;
+        let not_found =
+            || ServiceError::NotFound { what: "repository", name: repo.as_str().to_owned() };
+        rows.first().map(|row| unsigned(row.get("head"))).ok_or_else(not_found)
+    }
+
+    /// A tenant by name. Needs `twining_owner`.
+    pub async fn find_tenant(&self, name: &str) -> Result<Option<TenantRow>, ServiceError> {
+        Ok(self.tenants().await?.into_iter().find(|tenant| tenant.name == name))
+    }
+
+    /// Every tenant, by name. Needs `twining_owner`.
+    pub async fn tenants(&self) -> Result<Vec<TenantRow>, ServiceError> {
+        let rows = self.owner().await?.query(TENANTS, &[]).await?;
+        let row_of = |row: &Row| Ok(TenantRow { id: id_of(row.get("id"))?, name: row.get("name") });
+        rows.iter().map(row_of).collect()
+    }
+
+    /// Every repository of a tenant, by name. Needs `twining_owner`.
+    pub async fn repositories(&self, tenant: &Id) -> Result<Vec<RepositoryRow>, ServiceError> {
+        let rows = self.owner().await?.query(REPOSITORIES, &[&tenant.as_str()]).await?;
+        rows.iter().map(repository_of).collect()
+    }
+
+    /// Makes a tenant. Needs `twining_owner`.
+    pub async fn add_tenant(&self, name: &str) -> Result<TenantRow, ServiceError> {
+        let owner = self.owner().await?;
+        let id = new_id(&owner).await?;
+        let added = owner.execute(ADD_TENANT, &[&id.as_str(), &name]).await;
+        added.map_err(|error| name_error(error, "tenant", name))?;
+        Ok(TenantRow { id, name: name.to_owned() })
+    }
+
+    /// Makes a repository, within the limits of its tenant. Needs `twining_owner`.
+    pub async fn add_repository(
+        &self,
+        tenant: &Id,
+        name: &str,
+    ) -> Result<RepositoryRow, ServiceError> {
+        let owner = self.owner().await?;
+        let id = new_id(&owner).await?;
+        let added = owner
+            .execute(ADD_REPOSITORY, &[&tenant.as_str(), &id.as_str(), &name])
+            .await
+            .map_err(|error| name_error(error, "repository", name))?;
+        if added == 0 {
+            return Err(ServiceError::NotFound { what: "tenant", name: tenant.to_string() });
+        }
+        Ok(RepositoryRow { tenant: tenant.clone(), id, name: name.to_owned(), head: 0 })
+    }
+
+    /// Sets how much a repository may hold. Needs `twining_owner`.
+    pub async fn limit_repository(
+        &self,
+        repo: &Id,
+        bytes: u64,
+        records: u64,
+    ) -> Result<(), ServiceError> {
+        let [bytes, records] = [bytes, records].map(|most| i64::try_from(most).unwrap_or(i64::MAX));
+        let owner = self.owner().await?;
+        if owner.execute(LIMIT_REPOSITORY, &[&repo.as_str(), &bytes, &records]).await? == 0 {
+            return Err(ServiceError::NotFound { what: "repository", name: repo.to_string() });
+        }
+        Ok(())
+    }
+}
+
+fn repository_of(row: &Row) -> Result<RepositoryRow, ServiceError> {
+    Ok(RepositoryRow {
+        tenant: id_of(row.get("tenant"))?,
+        id: id_of(row.get("id"))?,
+        name: row.get("name"),
+        head: unsigned(row.get("head")),
+    })
+}
+
+fn name_error(error: tokio_postgres::Error, what: &'static str, name: &str) -> ServiceError {
+    match error.code() {
+        Some(&SqlState::UNIQUE_VIOLATION) => ServiceError::Exists { what, name: name.to_owned() },
+        Some(&SqlState::CHECK_VIOLATION) => ServiceError::Invalid(format!(
+            "a {what}'s name has at most 64 of `a-z 0-9 . _ -` and begins with a letter or a digit"
+        )),
+        _ => error.into(),
+    }
+}

@@ -1,0 +1,251 @@
+//! The door: which host, whose token, which repository, in what role, and not too often.
+//!
+//! Only the path and the token count; no other header, field or parameter names a tenant, a
+//! repository or a principal. Whatever is not for this token answers the same as what is not there.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Uri, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use sha2::{Digest, Sha256};
+
+use super::api_error::ApiError;
+use super::request_log::RequestNote;
+use super::router::ServiceState;
+use crate::database::{Database, RepositoryRow};
+use crate::principal::{AccessRole, Principal};
+
+/// How long a caller is still believed after the database stopped answering: their reads go on.
+const BELIEVED: Duration = Duration::from_secs(3600);
+/// How long a repository's row is used before the database is asked again.
+const FRESH: Duration = Duration::from_secs(10);
+/// Callers that are remembered for that.
+const MOST_KNOWN: usize = 10_000;
+/// The longest token that is looked at.
+const MAX_TOKEN: usize = 128;
+
+/// A request that was let in.
+#[derive(Clone, Debug)]
+pub(super) struct AdmittedRequest {
+    /// Whose token it carries.
+    pub(super) principal: Principal,
+    /// What that may do here.
+    pub(super) role: AccessRole,
+    /// Where it goes.
+    pub(super) repository: RepositoryRow,
+    /// What the log will say of it.
+    pub(super) note: RequestNote,
+}
+
+impl AdmittedRequest {
+    /// Fails below this role.
+    pub(super) fn require(&self, needed: AccessRole) -> Result<(), ApiError> {
+        if self.role < needed { Err(ApiError::needs_role(needed)) } else { Ok(()) }
+    }
+}
+
+/// Who was let in lately, for when the database does not answer, and to ask it less.
+#[derive(Default)]
+pub(super) struct KnownCallers {
+    principals: Mutex<HashMap<[u8; 32], (Principal, Instant)>>,
+    /// By the token too: what one token may see says nothing to another, not even by its speed.
+    repositories: Mutex<HashMap<RepositoryKey, (RepositoryRow, Instant)>>,
+}
+
+/// A token's id, and the two names of a path.
+type RepositoryKey = (String, String, String);
+
+impl KnownCallers {
+    async fn principal(
+        &self,
+        database: &Database,
+        token: &str,
+    ) -> Result<Option<Principal>, ApiError> {
+        let key: [u8; 32] = Sha256::digest(token.as_bytes()).into();
+        match database.authenticate(token).await {
+            Ok(Some(principal)) => {
+                remember(&self.principals, key, principal.clone());
+                Ok(Some(principal))
+            }
+            Ok(None) => {
+                locked(&self.principals).remove(&key);
+                Ok(None)
+            }
+            Err(_) => {
+                recall(&self.principals, &key, BELIEVED).map(Some).ok_or_else(ApiError::unavailable)
+            }
+        }
+    }
+
+    /// A repository that the principal has a grant for.
+    async fn repository(
+        &self,
+        database: &Database,
+        principal: &Principal,
+        (tenant, name): (&str, &str),
+    ) -> Result<Option<RepositoryRow>, ApiError> {
+        let key = (principal.token_id.clone(), tenant.to_owned(), name.to_owned());
+        if let Some(row) = recall(&self.repositories, &key, FRESH) {
+            return Ok(Some(row));
+        }
+        match database.find_repository(tenant, name).await {
+            Ok(found) => {
+                let granted = found.filter(|row| {
+                    row.tenant == principal.tenant && principal.role_in(&row.id).is_some()
+                });
+                if let Some(row) = &granted {
+                    remember(&self.repositories, key, row.clone());
+                }
+                Ok(granted)
+            }
+            Err(_) => recall(&self.repositories, &key, BELIEVED)
+                .map(Some)
+                .ok_or_else(ApiError::unavailable),
+        }
+    }
+}
+
+fn remember<K: Eq + Hash, V>(known: &Mutex<HashMap<K, (V, Instant)>>, key: K, value: V) {
+    let mut known = locked(known);
+    if known.len() >= MOST_KNOWN {
+        known.clear();
+    }
+    known.insert(key, (value, Instant::now()));
+}
+
+fn recall<K: Eq + Hash, V: Clone>(
+    known: &Mutex<HashMap<K, (V, Instant)>>,
+    key: &K,
+    most: Duration,
+) -> Option<V> {
+    let known = locked(known);
+    known.get(key).filter(|(_, at)| at.elapsed() < most).map(|(value, _)| value.clone())
+}
+
+fn locked<T>(known: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    known.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Lets a request in, or answers why not, and notes what came of it.
+pub(super) async fn guard(
+    State(state): State<Arc<ServiceState>>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let (since, note) = (Instant::now(), RequestNote::default());
+    let response =
+        match admit(&state, request.uri().clone(), request.headers().clone(), &note, since).await {
+            Ok((admitted, running)) => {
+                request.extensions_mut().insert(admitted);
+                let response = next.run(request).await;
+                drop(running);
+                response
+            }
+            Err(refused) => {
+                state.metrics.refused(refused.status().as_u16());
+                refused.into_response()
+            }
+        };
+    state.log.answered(&note, response.status().as_u16(), since);
+    response
+}
+
+async fn admit(
+    state: &ServiceState,
+    uri: Uri,
+    headers: HeaderMap,
+    note: &RequestNote,
+    now: Instant,
+) -> Result<(AdmittedRequest, tokio::sync::OwnedSemaphorePermit), ApiError> {
+    if !state.hosts.allow(&uri, &headers) {
+        return Err(ApiError::wrong_host());
+    }
+    let token = bearer_token(&headers).ok_or_else(ApiError::unauthorized)?;
+    let found = state.known.principal(&state.database, token).await?;
+    let principal = found.ok_or_else(ApiError::unauthorized)?;
+    let running = state
+        .rates
+        .admit(&principal.token_id, principal.tenant.as_str(), now)
+        .map_err(|wait| ApiError::too_many(wait.as_secs_f64().ceil() as u64))?;
+    let (tenant, name) = repository_names(uri.path()).ok_or_else(ApiError::not_found)?;
+    let found = state.known.repository(&state.database, &principal, (tenant, name)).await?;
+    let repository = found.ok_or_else(ApiError::not_found)?;
+    let role = principal.role_in(&repository.id).ok_or_else(ApiError::not_found)?;
+    note.admitted(tenant, name, &principal.token_id);
+    Ok((AdmittedRequest { principal, role, repository, note: note.clone() }, running))
+}
+
+/// The one token of a request. Two headers, a query or a cookie are none.
+fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+    let mut given = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(value), None) = (given.next(), given.next()) else { return None };
+    let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
+    let is_token = scheme.eq_ignore_ascii_case("bearer")
+        && token.len() <= MAX_TOKEN
+        && token.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_');
+    is_token.then_some(token)
+}
+
+/// The two names a path begins with, as they are written. There is one way to write them.
+fn repository_names(path: &str) -> Option<(&str, &str)> {
+    let is_name = |name: &&str| {
+        !name.starts_with('.')
+            && name
+                .bytes()
+                .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || b"._-".contains(&c))
+    };
+    let mut parts = path.strip_prefix('/')?.splitn(3, '/');
+    let (tenant, name, route) = (parts.next()?, parts.next()?, parts.next()?);
+    let is_there = !tenant.is_empty() && !name.is_empty() && !route.is_empty();
+    (is_there && is_name(&tenant) && is_name(&name)).then_some((tenant, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use twining_testcases::each;
+
+    #[test]
+    fn a_path_is_written_in_one_way_only() {
+        assert_eq!(repository_names("/acme/shop/mcp"), Some(("acme", "shop")));
+        assert_eq!(repository_names("/acme/shop-2.0/v1/since"), Some(("acme", "shop-2.0")));
+        each(
+            [
+                "/acme/shop",
+                "/acme/shop/",
+                "//shop/mcp",
+                "/acme//mcp",
+                "/Acme/shop/mcp",
+                "/acme/../mcp",
+                "/acme/%73hop/mcp",
+                "/acme%2fshop/mcp/x",
+                "/acme/sh\u{f6}p/mcp",
+                "/acme/shop\0/mcp",
+            ],
+            |trick| assert_eq!(repository_names(trick), None, "{trick:?}"),
+        );
+    }
+
+    #[test]
+    fn a_token_comes_in_one_header_and_nowhere_else() {
+        let token = |values: &[&str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(header::AUTHORIZATION, value.parse().expect("a header"));
+            }
+            bearer_token(&headers).map(str::to_owned)
+        };
+        assert_eq!(token(&["Bearer twn_a_b"]).as_deref(), Some("twn_a_b"));
+        assert_eq!(token(&["bearer twn_a_b"]).as_deref(), Some("twn_a_b"));
+        for none in
+            [&["Basic twn_a_b"][..], &["Bearer"], &["Bearer a b"], &["Bearer a", "Bearer a"], &[]]
+        {
+            assert_eq!(token(none), None, "{none:?}");
+        }
+    }
+}

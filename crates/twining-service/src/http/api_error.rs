@@ -1,0 +1,146 @@
+//! Errors of the routes, as JSON: a word for programs, a message and the next step.
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+use twining_store::{LogError, StoreError};
+
+use crate::error::ServiceError;
+use crate::principal::AccessRole;
+
+/// Why a request was not carried out.
+#[derive(Debug)]
+pub(super) struct ApiError {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    hint: Option<String>,
+    retry_after: Option<u64>,
+}
+
+impl ApiError {
+    fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into(), hint: None, retry_after: None }
+    }
+
+    fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    fn retry_after(self, seconds: u64) -> Self {
+        Self { retry_after: Some(seconds), ..self }
+    }
+
+    /// The body makes no sense.
+    pub(super) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid", message)
+    }
+
+    /// No token, or none that is good.
+    pub(super) fn unauthorized() -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "a valid token is needed")
+            .with_hint("send `Authorization: Bearer twn_…`; an administrator issues tokens")
+    }
+
+    /// A request from another site, or for another.
+    pub(super) fn wrong_host() -> Self {
+        Self::new(StatusCode::FORBIDDEN, "forbidden", "this host or origin is not served")
+    }
+
+    /// A role that is too low.
+    pub(super) fn needs_role(needed: AccessRole) -> Self {
+        let message = format!("this needs the role `{}`", needed.as_str());
+        Self::new(StatusCode::FORBIDDEN, "insufficient_scope", message)
+    }
+
+    /// Nothing there, or nothing for this token: the answer is the same.
+    pub(super) fn not_found() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", "there is no such repository or route")
+    }
+
+    /// Too many requests.
+    pub(super) fn too_many(wait_seconds: u64) -> Self {
+        Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many", "too many calls; wait a moment")
+            .retry_after(wait_seconds.max(1))
+    }
+
+    /// A body that is too large.
+    pub(super) fn too_large() -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the body is too large")
+    }
+
+    /// A body that does not arrive.
+    pub(super) fn too_slow() -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the body did not arrive in time")
+    }
+
+    /// Others were quicker.
+    pub(super) fn behind() -> Self {
+        Self::new(StatusCode::CONFLICT, "behind", "others changed it in the meantime")
+            .with_hint("follow, and plan again")
+    }
+
+    /// The database does not answer, or whether it accepted something is unknown.
+    pub(super) fn unavailable() -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the log cannot be reached now")
+            .with_hint("send it again under the same key")
+            .retry_after(1)
+    }
+
+    /// Its status, for the log.
+    pub(super) fn status(&self) -> StatusCode {
+        self.status
+    }
+}
+
+impl From<LogError> for ApiError {
+    fn from(error: LogError) -> Self {
+        match error {
+            LogError::Behind => Self::behind(),
+            LogError::Unknown(_) | LogError::Unreachable(_) => Self::unavailable(),
+            LogError::Refused(why) => Self::new(StatusCode::CONFLICT, "refused", why),
+            error @ LogError::TooNew { .. } => {
+                Self::new(StatusCode::CONFLICT, "too_new", error.to_string())
+            }
+        }
+    }
+}
+
+impl From<StoreError> for ApiError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Log(error) => error.into(),
+            error => Self::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "internal",
+                format!("the node's folder failed: {}", error.code()),
+            ),
+        }
+    }
+}
+
+impl From<ServiceError> for ApiError {
+    /// What the database said is for the operator's log, not for the caller.
+    fn from(_: ServiceError) -> Self {
+        Self::unavailable()
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut body = json!({"error": self.code, "message": self.message});
+        if let Some(hint) = self.hint {
+            body["hint"] = json!(hint);
+        }
+        let mut response = (self.status, Json(body)).into_response();
+        let headers = response.headers_mut();
+        if self.status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(seconds) = self.retry_after {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response
+    }
+}

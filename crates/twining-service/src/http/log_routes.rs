@@ -1,0 +1,258 @@
+//! The routes of linked clones: append to the log, follow it, and the claims that are not in it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Extension, RawQuery, State};
+use axum::response::{IntoResponse, Json, Response};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use twining_model::{Id, limits};
+use twining_store::{LogBase, NewLine};
+
+use super::access::AdmittedRequest;
+use super::api_error::ApiError;
+use super::claims::{self, CLAIMS};
+use super::incoming_lines::{MAX_LINES, made_decisions, signed};
+use super::router::{ServiceState, read_body};
+use crate::database::{DocRow, LogRow};
+use crate::error::ServiceError;
+use crate::principal::{AccessRole, RemoteCaller, acting_as};
+use crate::repositories::OpenRepository;
+
+/// The largest body of lines.
+const MAX_APPEND_BYTES: usize = 8 * 1024 * 1024;
+/// Lines of one answer.
+const MAX_ANSWERED: usize = 1024;
+/// The longest that a question for new lines waits.
+const MAX_WAIT: Duration = Duration::from_secs(30);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AppendBody {
+    base: AppendBase,
+    lines: Vec<NewLine>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum AppendBase {
+    Any,
+    At(u64),
+    Admit,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClaimsBody {
+    version: u64,
+    body: String,
+}
+
+/// A line as it is answered, its change as it is in the log.
+#[derive(Serialize)]
+struct LineOut<'a> {
+    seq: u64,
+    key: &'a Id,
+    v: i32,
+    change: &'a RawValue,
+}
+
+impl<'a> LineOut<'a> {
+    fn of(row: &'a LogRow) -> Self {
+        Self { seq: row.seq, key: &row.key, v: row.version, change: &row.body }
+    }
+}
+
+type Shared = State<Arc<ServiceState>>;
+type Admitted = Extension<AdmittedRequest>;
+
+/// `POST v1/append`
+pub(super) async fn append(
+    State(state): Shared,
+    Extension(admitted): Admitted,
+    body: Body,
+) -> Result<Json<Value>, ApiError> {
+    admitted.require(AccessRole::Writer)?;
+    let AppendBody { base, lines } = parsed(body, MAX_APPEND_BYTES).await?;
+    if lines.is_empty() || lines.len() > MAX_LINES {
+        return Err(ApiError::invalid(format!("send 1 to {MAX_LINES} lines")));
+    }
+    let lines = lines.into_iter().map(|line| signed(line, &admitted.principal)).collect();
+    let tenant = admitted.repository.tenant.clone();
+    let calls = Arc::clone(&state);
+    let note = admitted.note.clone();
+    let seqs = calls.calls.run(&tenant, move || add(&state, &admitted, base, lines)).await??;
+    note.called("append", "ok");
+    Ok(Json(json!({"seqs": seqs})))
+}
+
+fn add(
+    state: &ServiceState,
+    admitted: &AdmittedRequest,
+    base: AppendBase,
+    lines: Vec<NewLine>,
+) -> Result<Vec<u64>, ApiError> {
+    let AdmittedRequest { principal, role, repository, .. } = admitted;
+    let caller = RemoteCaller {
+        principal: principal.clone(),
+        role: *role,
+        client: None,
+        root: None,
+        confirmed: false,
+    };
+    acting_as(principal, || {
+        let open = state.repositories.get(&repository.tenant, &repository.id)?;
+        let base = match base {
+            AppendBase::Any => LogBase::Any,
+            AppendBase::At(line) => LogBase::At(line),
+            AppendBase::Admit => return Ok(open.memory.admit(lines, &caller)?),
+        };
+        if made_decisions(&lines).next().is_some() {
+            decisions_are_new(&open, &lines)?;
+        }
+        Ok(open.memory.append(base, lines, &caller)?)
+    })
+}
+
+/// A line must not put another text in the place of a decision that is there, unless the log has
+/// that very line.
+fn decisions_are_new(open: &OpenRepository, lines: &[NewLine]) -> Result<(), ApiError> {
+    let store = open.memory.store();
+    let keys: Vec<_> = lines.iter().map(|line| line.key.clone()).collect();
+    if store.numbers_in_log(&keys)?.iter().all(Option::is_some) {
+        return Ok(());
+    }
+    open.catch_up()?;
+    for id in made_decisions(lines) {
+        if store.view(|view| view.decisions().exists(id))? {
+            return Err(ApiError::invalid(format!("decision `{id}` is there already")));
+        }
+    }
+    Ok(())
+}
+
+/// `GET v1/since?after=N&limit=M&wait=S`
+pub(super) async fn since(
+    State(state): Shared,
+    Extension(admitted): Admitted,
+    RawQuery(query): RawQuery,
+) -> Result<Json<Value>, ApiError> {
+    let query = query.unwrap_or_default();
+    let number = |name| number_in(&query, name);
+    let after = number("after")?.unwrap_or(0);
+    let limit = number("limit")?.unwrap_or(u64::MAX);
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX).clamp(1, MAX_ANSWERED);
+    let wait = Duration::from_secs(number("wait")?.unwrap_or(0)).min(MAX_WAIT);
+    let (tenant, repo) = (&admitted.repository.tenant, &admitted.repository.id);
+    let mut watch = state.database.watch_head(repo);
+    let mut head = state.database.head(tenant, repo).await?;
+    let waited = async {
+        while head <= after {
+            watch.moved().await;
+            head = state.database.head(tenant, repo).await?;
+        }
+        Ok::<(), ServiceError>(())
+    };
+    // Who waited in vain is told so by an empty list.
+    if let Ok(Err(error)) = tokio::time::timeout(wait, waited).await {
+        return Err(error.into());
+    }
+    let lines = if head > after {
+        state.database.lines_since(tenant, repo, after, limit).await?
+    } else {
+        Vec::new()
+    };
+    admitted.note.called("since", "ok");
+    let lines: Vec<_> = lines.iter().map(LineOut::of).collect();
+    Ok(Json(json!({"lines": lines, "head": head})))
+}
+
+/// `GET v1/snapshot`: every line up to the head, one JSON object a line.
+pub(super) async fn snapshot(
+    State(state): Shared,
+    Extension(admitted): Admitted,
+) -> Result<Response, ApiError> {
+    let (tenant, repo) = (&admitted.repository.tenant, &admitted.repository.id);
+    let head = state.database.head(tenant, repo).await?;
+    let (mut text, mut after) = (Vec::new(), 0);
+    while after < head {
+        let lines = state.database.lines_since(tenant, repo, after, MAX_ANSWERED).await?;
+        let Some(last) = lines.last() else { break };
+        after = last.seq;
+        for line in lines.iter().filter(|line| line.seq <= head) {
+            serde_json::to_writer(&mut text, &LineOut::of(line))
+                .map_err(|_| ApiError::unavailable())?;
+            text.push(b'\n');
+        }
+    }
+    admitted.note.called("snapshot", "ok");
+    Ok(([("content-type", "application/x-ndjson")], text).into_response())
+}
+
+/// `GET v1/claims`
+pub(super) async fn read_claims(
+    State(state): Shared,
+    Extension(admitted): Admitted,
+) -> Result<Json<Value>, ApiError> {
+    let (tenant, repo) = (&admitted.repository.tenant, &admitted.repository.id);
+    let doc = state.database.read_doc(tenant, repo, CLAIMS).await?;
+    let (version, body) = doc.map_or((0, String::new()), |doc| (doc.version, doc.body));
+    admitted.note.called("claims", "ok");
+    Ok(Json(json!({"version": version, "body": body})))
+}
+
+/// `POST v1/claims`
+pub(super) async fn replace_claims(
+    State(state): Shared,
+    Extension(admitted): Admitted,
+    body: Body,
+) -> Result<Json<Value>, ApiError> {
+    admitted.require(AccessRole::Writer)?;
+    let ClaimsBody { version, body } = parsed(body, limits::AGENTS_BYTES).await?;
+    if !claims::is_claim_list(&body) {
+        return Err(ApiError::invalid("`body` must be the JSON of all claims"));
+    }
+    let (tenant, repo) = (&admitted.repository.tenant, &admitted.repository.id);
+    let doc = DocRow { version, by: admitted.principal.name.clone(), body };
+    let replaced = state.database.replace_doc(tenant, repo, CLAIMS, &doc).await?;
+    let version = replaced.ok_or_else(ApiError::behind)?;
+    admitted.note.called("claims", "ok");
+    Ok(Json(json!({"version": version})))
+}
+
+async fn parsed<T: serde::de::DeserializeOwned>(body: Body, most: usize) -> Result<T, ApiError> {
+    let bytes = read_body(body, most).await?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        // Its words may quote the body; its place is enough.
+        let (line, column) = (error.line(), error.column());
+        ApiError::invalid(format!("the body cannot be read at line {line}, column {column}"))
+    })
+}
+
+/// A number of the query.
+fn number_in(query: &str, name: &str) -> Result<Option<u64>, ApiError> {
+    let mut values = query.split('&').filter_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+    let Some(value) = values.next() else { return Ok(None) };
+    match (value.parse(), values.next()) {
+        (Ok(number), None) => Ok(Some(number)),
+        _ => Err(ApiError::invalid(format!("`{name}` must be one number"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_given_once_or_not_at_all() {
+        let number =
+            |query: &str| number_in(query, "after").map_err(|error| error.status().as_u16());
+        assert_eq!(number("limit=3&after=7"), Ok(Some(7)));
+        assert_eq!(number("limit=3"), Ok(None));
+        assert_eq!(number("after=7&after=8"), Err(400));
+        assert_eq!(number("after=-1"), Err(400));
+    }
+}

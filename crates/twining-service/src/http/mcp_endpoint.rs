@@ -1,0 +1,303 @@
+//! MCP over Streamable HTTP, in both eras of the protocol and without sessions: any node answers
+//! any request. The tools are the program's; the role and the repository come from the door.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::response::Response;
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, DiscoverResult, ErrorData, ListPromptsRequestMethod,
+    ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
+    ListResourcesRequestMethod, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::{Map, Value};
+use twining_model::text;
+
+use super::access::AdmittedRequest;
+use super::api_error::ApiError;
+use super::claims;
+use super::router::{ServiceState, read_body};
+use crate::database::AuditEntry;
+use crate::error::ServiceError;
+use crate::principal::{AccessRole, RemoteCaller, acting_as};
+
+/// The largest body of a call.
+const MAX_BYTES: usize = 1024 * 1024;
+/// How long a client may keep the list of tools: it changes only when the program does.
+const FRESH_MS: u64 = 5 * 60 * 1000;
+/// Names the project's folder on the caller's machine.
+const ROOT: &str = "twining-root";
+/// The longest such name.
+const MAX_ROOT: usize = 1024;
+
+/// The tools that a program offers over HTTP.
+pub trait ToolCatalog: Send + Sync + 'static {
+    /// What the server says of itself.
+    fn server_config(&self) -> ServerConfig;
+
+    /// Every tool, sorted by name. The same for every token.
+    fn tools(&self) -> Vec<Tool>;
+
+    /// What a call of a tool with these arguments takes; none if there is no such tool.
+    fn access(&self, tool: &str, arguments: &Map<String, Value>) -> Option<ToolAccess>;
+
+    /// The answer to a call that the role does not allow.
+    fn forbidden(&self, has: AccessRole, needs: AccessRole) -> CallToolResult;
+
+    /// The answer to a call that could not be carried out now.
+    fn unavailable(&self, error: &ServiceError) -> CallToolResult;
+}
+
+/// What a call of a tool takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ToolAccess {
+    /// What is called, for the log and the metrics.
+    pub verb: &'static str,
+    /// The role it needs.
+    pub role: AccessRole,
+    /// Whether it only reads.
+    pub reads: bool,
+    /// Whether it looks at claims or changes them: those are in no log.
+    pub uses_claims: bool,
+}
+
+/// The protocol's own server.
+pub(super) type McpService = StreamableHttpService<McpEndpoint, NeverSessionManager>;
+
+/// What answers calls; one for each request.
+#[derive(Clone)]
+pub(super) struct McpEndpoint {
+    state: Arc<ServiceState>,
+    tools: Arc<Vec<Tool>>,
+}
+
+/// Says that a call could not be carried out now, to whoever puts the status on the answer.
+#[derive(Clone, Default)]
+struct Unavailable(Arc<OnceLock<()>>);
+
+/// The protocol's server for these repositories.
+pub(super) fn service(state: &Arc<ServiceState>) -> McpService {
+    let config = StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_allowed_hosts(state.hosts.names().iter().cloned())
+        .enforce_origin_validation()
+        .with_max_request_body_bytes(MAX_BYTES);
+    let endpoint = McpEndpoint { state: Arc::clone(state), tools: Arc::new(state.tools.tools()) };
+    StreamableHttpService::new(move || Ok(endpoint.clone()), Arc::default(), config)
+}
+
+/// Answers a request that was let in.
+pub(super) async fn answer(mcp: &McpService, request: Request) -> Result<Response, ApiError> {
+    let (mut parts, body) = request.into_parts();
+    let body = if parts.method == Method::POST {
+        Body::from(read_body(body, MAX_BYTES).await?)
+    } else {
+        Body::empty()
+    };
+    let unavailable = Unavailable::default();
+    parts.extensions.insert(unavailable.clone());
+    let mut response = mcp.handle(Request::from_parts(parts, body)).await.map(Body::new);
+    if unavailable.0.get().is_some() {
+        *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    }
+    Ok(response)
+}
+
+impl McpEndpoint {
+    async fn call(
+        &self,
+        request: CallToolRequestParams,
+        access: ToolAccess,
+        caller: RemoteCaller,
+        admitted: &AdmittedRequest,
+    ) -> Result<CallToolResult, ServiceError> {
+        let _alone = match access.uses_claims && !access.reads {
+            true => Some(self.state.claims.lock().await),
+            false => None,
+        };
+        let (state, runtime) = (Arc::clone(&self.state), tokio::runtime::Handle::current());
+        let repository = admitted.repository.clone();
+        let call = move || {
+            acting_as(&caller.principal, || {
+                let open = state.repositories.get(&repository.tenant, &repository.id)?;
+                let arguments = request.arguments.unwrap_or_default();
+                let run = || open.memory.call(&request.name, arguments.clone(), &caller);
+                if !access.reads && access.uses_claims {
+                    return claims::change(
+                        &state.database,
+                        &runtime,
+                        &open,
+                        &caller,
+                        &repository,
+                        run,
+                    );
+                }
+                if access.reads {
+                    // Without the database the folder still answers, as of when it was there.
+                    match open.catch_up() {
+                        Err(error) if !error.is_temporary() => return Err(error),
+                        _ => {}
+                    }
+                    if access.uses_claims {
+                        let _ = claims::take_over(&state.database, &runtime, &open, &repository);
+                    }
+                }
+                Ok(run())
+            })
+        };
+        let tenant = &admitted.repository.tenant;
+        let outcome = self.state.calls.run(tenant, call).await;
+        outcome.unwrap_or_else(|_| Err(ServiceError::Unreachable("the call was cut off".into())))
+    }
+
+    /// Notes a call that a role did not allow, and every one that a maintainer made.
+    async fn audit(&self, admitted: &AdmittedRequest, access: ToolAccess, outcome: &str) {
+        let entry = AuditEntry {
+            tenant: admitted.repository.tenant.clone(),
+            by: format!("{} ({})", admitted.principal.name, admitted.principal.token_id),
+            via: "http".to_owned(),
+            act: access.verb.to_owned(),
+            target: admitted.repository.name.clone(),
+            outcome: outcome.to_owned(),
+        };
+        if self.state.database.audit(&entry).await.is_err() {
+            self.state.log.event("an audit entry could not be written");
+        }
+    }
+}
+
+/// What a call came to, in a word.
+fn outcome_of(result: &CallToolResult) -> &'static str {
+    let code = result.structured_content.as_ref().and_then(|answer| answer["code"].as_str());
+    match (result.is_error, code) {
+        (Some(true), Some("LOG_ERROR")) => "unavailable",
+        (Some(true), _) => "error",
+        _ => "ok",
+    }
+}
+
+impl ServerHandler for McpEndpoint {
+    fn get_info(&self) -> ServerConfig {
+        self.state.tools.server_config()
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.tools.iter().find(|tool| tool.name == name).cloned()
+    }
+
+    async fn discover(
+        &self,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.get_info())
+            .with_ttl_ms(FRESH_MS)
+            .with_cache_scope(CacheScope::Public))
+    }
+
+    async fn list_tools(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools.to_vec())
+            .with_ttl_ms(FRESH_MS)
+            .with_cache_scope(CacheScope::Private))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let since = Instant::now();
+        let parts = context.extensions.get::<Parts>();
+        let Some((parts, admitted)) =
+            parts.and_then(|parts| Some((parts, parts.extensions.get::<AdmittedRequest>()?)))
+        else {
+            return Err(ErrorData::internal_error("the request was not let in", None));
+        };
+        let empty = Map::new();
+        let arguments = request.arguments.as_ref().unwrap_or(&empty);
+        let Some(access) = self.state.tools.access(&request.name, arguments) else {
+            let name = text::excerpt(&request.name, 80);
+            let message = format!("there is no tool `{name}` here; tools/list names them");
+            return Err(ErrorData::invalid_params(message, None));
+        };
+        let root = parts.headers.get(ROOT).and_then(|root| root.to_str().ok());
+        let caller = RemoteCaller {
+            principal: admitted.principal.clone(),
+            role: admitted.role,
+            client: context.client_info().map(|client| text::excerpt(&client.name, 80)),
+            root: root.filter(|root| root.len() <= MAX_ROOT).map(str::to_owned),
+            confirmed: false,
+        };
+        let result = if admitted.role < access.role {
+            self.state.tools.forbidden(admitted.role, access.role)
+        } else {
+            let called = self.call(request, access, caller, admitted).await;
+            called.unwrap_or_else(|error| self.state.tools.unavailable(&error))
+        };
+        let outcome = match admitted.role < access.role {
+            true => "forbidden",
+            false => outcome_of(&result),
+        };
+        if outcome == "unavailable"
+            && let Some(status) = parts.extensions.get::<Unavailable>()
+        {
+            let _ = status.0.set(());
+        }
+        if outcome == "forbidden" || access.role >= AccessRole::Maintainer {
+            self.audit(admitted, access, outcome).await;
+        }
+        admitted.note.called(access.verb, outcome);
+        self.state.metrics.called(access.verb, outcome, since.elapsed());
+        Ok(CallToolResponse::Complete(result))
+    }
+
+    // rmcp answers these with empty lists; we do not offer them and say so.
+
+    async fn complete(
+        &self,
+        _request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+
+    async fn list_prompts(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn list_resources(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
+    }
+}

@@ -1,0 +1,25 @@
+//! Twining for a team: one log per repository in PostgreSQL, and nodes that serve it.
+//!
+//! The log is the truth; the folder of a repository on a node is a cache that follows it, with
+//! the store that single machines use. A write is acknowledged when PostgreSQL has committed
+//! it; a read sees whatever was acknowledged before it, on whichever node. This crate knows no
+//! verbs: the program that serves gives them as a [`Memory`].
+
+mod database;
+mod error;
+mod http;
+mod principal;
+mod repositories;
+
+pub use database::{
+    AuditEntry, AuditRow, Database, DatabaseSettings, DocRow, HeadWatch, LogRow, NewToken, PgLog,
+    RepositoryRow, TenantRow, TokenRow,
+};
+pub use error::ServiceError;
+pub use http::{
+    CallRates, HostRules, ServeOptions, ServiceParts, TlsFiles, ToolAccess, ToolCatalog, serve,
+};
+pub use principal::{
+    AccessRole, Grant, GrantScope, Principal, PrincipalKind, RemoteCaller, acting_as,
+};
+pub use repositories::{Memory, MemoryOpener, OpenRepositories, OpenRepository};

@@ -1,0 +1,225 @@
+//! The repositories that are open on this node: each a folder that follows its log.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use rmcp::model::CallToolResult;
+use serde_json::{Map, Value};
+use twining_model::Id;
+use twining_store::{Log, LogBase, NewLine, Store, StoreError};
+
+use crate::database::{Database, HeadWatch};
+use crate::error::ServiceError;
+use crate::principal::RemoteCaller;
+
+/// How soon it is noticed that a repository was closed.
+const CLOSED_AFTER: Duration = Duration::from_secs(5);
+
+/// Opens a memory in a folder of a node; the program that serves has one.
+pub trait MemoryOpener: Send + Sync + 'static {
+    /// Opens the memory in this folder, whose store is to use this log.
+    fn open(&self, folder: &Path, log: Arc<dyn Log>) -> Result<Arc<dyn Memory>, ServiceError>;
+}
+
+/// The open memory of one repository.
+pub trait Memory: Send + Sync + 'static {
+    /// Its store.
+    fn store(&self) -> &Store;
+
+    /// Runs a tool. Waits: only for threads that may block.
+    fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        caller: &RemoteCaller,
+    ) -> CallToolResult;
+
+    /// Appends lines of a clone that planned them on the log as it is, and returns their numbers.
+    fn append(
+        &self,
+        base: LogBase,
+        lines: Vec<NewLine>,
+        caller: &RemoteCaller,
+    ) -> Result<Vec<u64>, StoreError> {
+        let _ = caller;
+        self.store().append_to_log(base, &lines)
+    }
+
+    /// Takes in lines that a clone planned on an old view, and returns their numbers.
+    fn admit(&self, lines: Vec<NewLine>, caller: &RemoteCaller) -> Result<Vec<u64>, StoreError>;
+}
+
+/// The repositories that are open on this node: so many, and the least used makes room.
+pub struct OpenRepositories {
+    database: Database,
+    opener: Arc<dyn MemoryOpener>,
+    data: PathBuf,
+    limit: usize,
+    open: Mutex<RepositoryTable>,
+}
+
+#[derive(Default)]
+struct RepositoryTable {
+    slots: HashMap<(Id, Id), RepositorySlot>,
+    /// Counts the calls, to know which slot was used last.
+    calls: u64,
+}
+
+struct RepositorySlot {
+    /// Locked while it is being opened, so that others open theirs meanwhile.
+    repository: Arc<Mutex<Option<Arc<OpenRepository>>>>,
+    used: u64,
+}
+
+impl OpenRepositories {
+    /// Keeps at most `limit` repositories open, in folders below `data`.
+    #[must_use]
+    pub fn new(
+        database: Database,
+        opener: Arc<dyn MemoryOpener>,
+        data: PathBuf,
+        limit: usize,
+    ) -> Self {
+        Self { database, opener, data, limit: limit.max(1), open: Mutex::default() }
+    }
+
+    /// An open repository, opened if need be. Waits: only for threads that may block.
+    pub fn get(&self, tenant: &Id, repo: &Id) -> Result<Arc<OpenRepository>, ServiceError> {
+        let (slot, dropped) = self.slot(tenant, repo);
+        // Closing takes a moment, for which nobody else should wait.
+        drop(dropped);
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(repository) = slot.as_ref() {
+            return Ok(Arc::clone(repository));
+        }
+        let repository = self.open(tenant, repo)?;
+        *slot = Some(Arc::clone(&repository));
+        Ok(repository)
+    }
+
+    /// How many are open.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.table().slots.len()
+    }
+
+    /// The place of a repository, and what had to make room for it.
+    fn slot(&self, tenant: &Id, repo: &Id) -> (SharedSlot, Option<RepositorySlot>) {
+        let mut table = self.table();
+        table.calls += 1;
+        let calls = table.calls;
+        let of = (tenant.clone(), repo.clone());
+        let mut dropped = None;
+        if !table.slots.contains_key(&of) && table.slots.len() >= self.limit {
+            let least = table.slots.iter().min_by_key(|(_, slot)| slot.used);
+            let least = least.map(|(of, _)| of.clone());
+            dropped = least.and_then(|of| table.slots.remove(&of));
+        }
+        let slot = table
+            .slots
+            .entry(of)
+            .or_insert_with(|| RepositorySlot { repository: Arc::default(), used: calls });
+        slot.used = calls;
+        (Arc::clone(&slot.repository), dropped)
+    }
+
+    fn open(&self, tenant: &Id, repo: &Id) -> Result<Arc<OpenRepository>, ServiceError> {
+        let head = self.database.wait(self.database.head(tenant, repo))?;
+        let folder = self.data.join(tenant.as_str()).join(repo.as_str());
+        let mut memory = self.open_memory(&folder, tenant, repo)?;
+        if memory.store().follower().position()? > head {
+            // The database is an older one than this folder followed, from a backup: what the
+            // folder has beyond it counts no more.
+            drop(memory);
+            std::fs::remove_dir_all(&folder)
+                .map_err(|source| folder_error("remove", &folder, source))?;
+            memory = self.open_memory(&folder, tenant, repo)?;
+        }
+        let repository = Arc::new(OpenRepository {
+            memory,
+            database: self.database.clone(),
+            tenant: tenant.clone(),
+            repo: repo.clone(),
+            following: Mutex::new(()),
+        });
+        self.database.spawn(follow(Arc::downgrade(&repository), self.database.watch_head(repo)));
+        Ok(repository)
+    }
+
+    fn open_memory(
+        &self,
+        folder: &Path,
+        tenant: &Id,
+        repo: &Id,
+    ) -> Result<Arc<dyn Memory>, ServiceError> {
+        std::fs::create_dir_all(folder).map_err(|source| folder_error("make", folder, source))?;
+        self.opener.open(folder, self.database.log(tenant, repo))
+    }
+
+    fn table(&self) -> MutexGuard<'_, RepositoryTable> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for OpenRepositories {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenRepositories").field("count", &self.count()).finish_non_exhaustive()
+    }
+}
+
+/// A repository that is open on this node.
+pub struct OpenRepository {
+    /// Its memory.
+    pub memory: Arc<dyn Memory>,
+    database: Database,
+    tenant: Id,
+    repo: Id,
+    /// One at a time asks for lines; who waits for it finds them taken in.
+    following: Mutex<()>,
+}
+
+impl OpenRepository {
+    /// Follows the log to its end, so that a read sees whatever was acknowledged before. Waits:
+    /// only for threads that may block.
+    pub fn catch_up(&self) -> Result<(), ServiceError> {
+        let head = self.database.wait(self.database.head(&self.tenant, &self.repo))?;
+        let follower = self.memory.store().follower();
+        if follower.position()? >= head {
+            return Ok(());
+        }
+        let _one_at_a_time = self.following.lock().unwrap_or_else(PoisonError::into_inner);
+        if follower.position()? < head {
+            follower.catch_up()?;
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for OpenRepository {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenRepository")
+            .field("tenant", &self.tenant)
+            .field("repo", &self.repo)
+            .finish_non_exhaustive()
+    }
+}
+
+type SharedSlot = Arc<Mutex<Option<Arc<OpenRepository>>>>;
+
+/// Takes in what others write, until the repository is closed.
+async fn follow(repository: Weak<OpenRepository>, mut head: HeadWatch) {
+    loop {
+        let waited = tokio::time::timeout(CLOSED_AFTER, head.moved()).await;
+        let Some(repository) = repository.upgrade() else { return };
+        if waited.is_ok() {
+            // What fails now is tried again by the next read and the next notice.
+            let _ = tokio::task::spawn_blocking(move || repository.catch_up()).await;
+        }
+    }
+}
+
+fn folder_error(doing: &'static str, folder: &Path, source: std::io::Error) -> ServiceError {
+    ServiceError::Folder { doing, path: folder.display().to_string(), source }
+}

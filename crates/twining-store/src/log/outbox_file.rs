@@ -1,0 +1,205 @@
+//! The outbox: lines that the log has not taken yet, in `local/`.
+//!
+//! Its first line names the folder it belongs to. One that came with a clone or a copy is of
+//! another folder: nothing of it is ever sent. A file with that first line alone says that this
+//! folder is linked.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use twining_model::{Change, Id, Time};
+
+use crate::disk::Dir;
+use crate::disk::layout::Layout;
+use crate::error::StoreError;
+use crate::format::torn_lines;
+
+const OUTBOX: &str = "outbox.jsonl";
+/// What the log refused, one line each, with the reason.
+const REFUSED: &str = "outbox-refused.jsonl";
+/// An outbox of another folder, moved out of the way.
+const FOREIGN: &str = "outbox-foreign.jsonl";
+const MAX_BYTES: usize = 1024 * 1024 * 1024;
+/// More than the first line takes.
+const SEAL_BYTES: usize = 256;
+/// A file of this size is rewritten without what is done.
+const COMPACT_BYTES: u64 = 64 * 1024;
+
+/// A line that waits for the log, or to be followed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct OutboxLine {
+    /// The key that it is sent under.
+    pub key: Id,
+    /// When it was written.
+    pub at: Time,
+    /// What it does.
+    pub change: Change,
+    /// Its number in the log, once that is known.
+    #[serde(skip)]
+    pub accepted: Option<u64>,
+}
+
+/// What a line of the file is.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum OutboxRecord {
+    Line(Box<OutboxLine>),
+    Accepted { accepted: Id, seq: u64 },
+}
+
+/// A line that the log refused.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RefusedLine {
+    /// The line.
+    #[serde(flatten)]
+    pub line: OutboxLine,
+    /// Why.
+    pub reason: String,
+}
+
+/// The outbox of one folder.
+pub(crate) struct OutboxFile {
+    layout: Layout,
+}
+
+impl OutboxFile {
+    /// The outbox in `local/`.
+    pub(crate) fn new(layout: &Layout) -> Self {
+        Self { layout: layout.clone() }
+    }
+
+    /// This folder's seal, if the folder is linked.
+    pub(crate) fn seal(&self) -> Result<Option<String>, StoreError> {
+        let Some(handle) = self.local().open(OUTBOX)? else { return Ok(None) };
+        let seal = self.local().identity()?;
+        let mut start = [0; SEAL_BYTES];
+        let read = handle.read_at(&mut start, 0)?;
+        Ok(start[..read].starts_with(sealed(&seal).as_bytes()).then_some(seal))
+    }
+
+    /// Whether there is an outbox of another folder.
+    pub(crate) fn is_foreign(&self) -> Result<bool, StoreError> {
+        Ok((self.local().print(OUTBOX)?.is_some() && self.seal()?.is_none())
+            || self.local().print(FOREIGN)?.is_some())
+    }
+
+    /// Makes an empty outbox, which links the folder. The caller holds the write lock.
+    pub(crate) fn create(&self) -> Result<(), StoreError> {
+        if self.local().print(OUTBOX)?.is_some() && self.seal()?.is_none() {
+            self.local().rename(OUTBOX, self.local(), FOREIGN)?;
+        }
+        if self.seal()?.is_none() { self.rewrite(&[]) } else { Ok(()) }
+    }
+
+    /// Takes the outbox away with all that is in it. The caller holds the write lock.
+    pub(crate) fn remove(&self) -> Result<(), StoreError> {
+        self.local().remove(OUTBOX).map(drop)
+    }
+
+    /// Appends lines. The caller holds the write lock.
+    pub(crate) fn add(&self, lines: &[OutboxLine]) -> Result<(), StoreError> {
+        self.append(&torn_lines::to_json_lines(lines, MAX_BYTES)?)
+    }
+
+    /// Notes the numbers of accepted lines. The caller holds the write lock.
+    pub(crate) fn accept(&self, accepted: &[(Id, u64)]) -> Result<(), StoreError> {
+        let records: Vec<OutboxRecord> = accepted
+            .iter()
+            .map(|(key, seq)| OutboxRecord::Accepted { accepted: key.clone(), seq: *seq })
+            .collect();
+        self.append(&torn_lines::to_json_lines(&records, MAX_BYTES)?)
+    }
+
+    /// The lines that wait: not accepted, or not followed yet.
+    pub(crate) fn load(&self, followed: u64) -> Result<Vec<OutboxLine>, StoreError> {
+        if self.seal()?.is_none() {
+            return Ok(Vec::new());
+        }
+        let bytes = self.local().read(OUTBOX, MAX_BYTES)?.unwrap_or_default();
+        let mut lines: Vec<OutboxLine> = Vec::new();
+        let mut at: HashMap<Id, usize> = HashMap::new();
+        for text in bytes.split(|&byte| byte == b'\n').skip(1) {
+            match serde_json::from_slice(text) {
+                Ok(OutboxRecord::Line(line)) => {
+                    at.entry(line.key.clone()).or_insert_with(|| {
+                        lines.push(*line);
+                        lines.len() - 1
+                    });
+                }
+                Ok(OutboxRecord::Accepted { accepted, seq }) => {
+                    if let Some(&index) = at.get(&accepted) {
+                        lines[index].accepted = Some(seq);
+                    }
+                }
+                // A killed writer's last line; the journal has it.
+                Err(_) => {}
+            }
+        }
+        lines.retain(|line| line.accepted.is_none_or(|seq| seq > followed));
+        Ok(lines)
+    }
+
+    /// Whether a line is in the file, done or not.
+    pub(crate) fn contains(&self, key: &Id) -> Result<bool, StoreError> {
+        let bytes = self.local().read(OUTBOX, MAX_BYTES)?.unwrap_or_default();
+        let is_it = |text: &[u8]| matches!(serde_json::from_slice(text), Ok(OutboxRecord::Line(line)) if line.key == *key);
+        Ok(bytes.split(|&byte| byte == b'\n').any(is_it))
+    }
+
+    /// Replaces the file if it has grown. The caller holds the write lock.
+    pub(crate) fn compact(&self, followed: u64) -> Result<(), StoreError> {
+        let size = self.local().print(OUTBOX)?.map_or(0, |print| print.size);
+        if size < COMPACT_BYTES {
+            return Ok(());
+        }
+        let remaining = self.load(followed)?;
+        let kept = torn_lines::to_json_lines(&remaining, MAX_BYTES)?.len() as u64;
+        if kept > size / 2 { Ok(()) } else { self.rewrite(&remaining) }
+    }
+
+    /// Replaces the file by these lines. The caller holds the write lock.
+    pub(crate) fn rewrite(&self, lines: &[OutboxLine]) -> Result<(), StoreError> {
+        let mut bytes = sealed(&self.local().identity()?).into_bytes();
+        for line in lines {
+            bytes.extend(torn_lines::to_json_lines(std::slice::from_ref(line), MAX_BYTES)?);
+            if let Some(seq) = line.accepted {
+                let accepted = OutboxRecord::Accepted { accepted: line.key.clone(), seq };
+                bytes.extend(torn_lines::to_json_lines(&[accepted], MAX_BYTES)?);
+            }
+        }
+        self.layout.replace(self.local(), OUTBOX, &bytes, true)
+    }
+
+    /// Keeps a line that the log refused. The caller holds the write lock.
+    pub(crate) fn set_aside(&self, line: &RefusedLine) -> Result<(), StoreError> {
+        let handle = self.local().create_append(REFUSED)?;
+        let text = torn_lines::to_json_lines(std::slice::from_ref(line), MAX_BYTES)?;
+        torn_lines::append_after_torn_line(&handle, &text)
+    }
+
+    /// The lines that the log refused, oldest first.
+    pub(crate) fn refused(&self) -> Result<Vec<RefusedLine>, StoreError> {
+        let bytes = self.local().read(REFUSED, MAX_BYTES)?.unwrap_or_default();
+        let lines = bytes.split(|&byte| byte == b'\n');
+        Ok(lines.filter_map(|text| serde_json::from_slice(text).ok()).collect())
+    }
+
+    /// Flushes it to the device.
+    pub(crate) fn sync(&self) -> Result<(), StoreError> {
+        self.local().open(OUTBOX)?.map_or(Ok(()), |handle| handle.sync())
+    }
+
+    fn append(&self, text: &[u8]) -> Result<(), StoreError> {
+        let handle = self.local().create_append(OUTBOX)?;
+        torn_lines::append_after_torn_line(&handle, text)
+    }
+
+    fn local(&self) -> &Dir {
+        &self.layout.local
+    }
+}
+
+/// The first line of this folder's outbox.
+fn sealed(seal: &str) -> String {
+    format!("{{\"seal\":\"{seal}\"}}\n")
+}

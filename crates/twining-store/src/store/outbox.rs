@@ -1,0 +1,293 @@
+//! The outbox of a linked folder: what is sent to the log, once, and what came of it.
+//!
+//! A line enters with the change it belongs to, in one line of the journal. It is sent under one
+//! key until the log answers, and it stays until the folder has followed past it.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use twining_model::{Change, Id, Time};
+
+use super::file_writes::archived_ids_in;
+use super::project_store::Store;
+use super::store_handle::OpenStore;
+use crate::disk::FileHandle;
+use crate::disk::layout::{BOARD, TRACES};
+use crate::error::{LogError, StoreError};
+use crate::format::torn_lines;
+use crate::log::journal::{Log, LogLine, NewLine};
+use crate::log::outbox_file::{OutboxLine, RefusedLine};
+
+/// What is sent at once.
+const BATCH_LINES: usize = 500;
+const BATCH_BYTES: usize = 4 * 1024 * 1024;
+/// A line over this size is refused here: the log would not take the request.
+const LINE_BYTES: usize = 7 * 1024 * 1024;
+/// The lock of whoever exchanges lines for this folder, in `local/`.
+const SYNC_LOCK: &str = "sync.lock";
+
+/// The outbox of a folder.
+#[derive(Clone, Copy, Debug)]
+pub struct Outbox<'s>(&'s Store);
+
+/// What waits in an outbox.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OutboxState {
+    /// Whether the folder is linked.
+    pub is_linked: bool,
+    /// Lines that the log has not accepted.
+    pub waiting: usize,
+    /// When the oldest of them was written.
+    pub since: Option<Time>,
+    /// Lines that the log refused.
+    pub refused: usize,
+    /// Whether there is an outbox of another folder, which is never sent.
+    pub has_foreign: bool,
+}
+
+/// What came of sending.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delivery {
+    /// Lines that the log accepted.
+    pub sent: usize,
+    /// Lines that it refused.
+    pub refused: usize,
+}
+
+/// Whoever has it exchanges lines for this folder. Dropping it lets go.
+pub struct SyncLock(FileHandle);
+
+impl Drop for SyncLock {
+    fn drop(&mut self) {
+        self.0.unlock();
+    }
+}
+
+impl Store {
+    /// The outbox of the folder.
+    #[must_use]
+    pub fn outbox(&self) -> Outbox<'_> {
+        Outbox(self)
+    }
+
+    /// Sends what waits, in order, and follows the log.
+    pub(super) fn deliver_outbox(&self, log: &dyn Log) -> Result<Delivery, StoreError> {
+        let mut delivery = Delivery::default();
+        let mut limit = BATCH_LINES;
+        loop {
+            let batch = self.next_batch(limit)?;
+            if batch.is_empty() {
+                return Ok(delivery);
+            }
+            let lines: Vec<NewLine> = batch
+                .iter()
+                .map(|line| NewLine { key: line.key.clone(), change: line.change.clone() })
+                .collect();
+            let answer = if batch.len() == 1 && size_of_line(&batch[0])? > LINE_BYTES {
+                Err(LogError::Refused("the change is too large for one line".to_owned()))
+            } else {
+                log.admit(&lines)
+            };
+            match answer {
+                Ok(numbers) => {
+                    self.accept(&batch, &numbers)?;
+                    delivery.sent += batch.len();
+                    limit = BATCH_LINES;
+                    // Before more is sent: what the log made of these may concern the rest.
+                    self.follow_to_end(log, &HashSet::new())?;
+                }
+                Err(LogError::Refused(reason)) if batch.len() == 1 => {
+                    self.set_aside(&batch[0], reason)?;
+                    delivery.refused += 1;
+                }
+                // One of them is the reason: one at a time.
+                Err(LogError::Refused(_)) => limit = 1,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The oldest lines that the log has not accepted.
+    fn next_batch(&self, limit: usize) -> Result<Vec<OutboxLine>, StoreError> {
+        let mut batch = self.outbox().lines()?;
+        batch.retain(|line| line.accepted.is_none());
+        batch.truncate(limit);
+        let mut bytes = 0;
+        for (at, line) in batch.iter().enumerate() {
+            bytes += size_of_line(line)?;
+            if bytes > BATCH_BYTES && at > 0 {
+                batch.truncate(at);
+                break;
+            }
+        }
+        Ok(batch)
+    }
+
+    fn accept(&self, lines: &[OutboxLine], numbers: &[u64]) -> Result<(), StoreError> {
+        if numbers.len() != lines.len() {
+            let what = format!("the log answered {} lines of {}", numbers.len(), lines.len());
+            return Err(StoreError::Damaged { what });
+        }
+        let store = self.open_for_writing()?;
+        let _guard = store.lock.acquire()?;
+        let accepted: Vec<(Id, u64)> =
+            lines.iter().map(|line| line.key.clone()).zip(numbers.iter().copied()).collect();
+        store.outbox.accept(&accepted)
+    }
+
+    fn set_aside(&self, line: &OutboxLine, reason: String) -> Result<(), StoreError> {
+        let store = self.open_for_writing()?;
+        let _guard = store.lock.acquire()?;
+        store.outbox.set_aside(&RefusedLine { line: line.clone(), reason })?;
+        let followed = store.lock_state()?.followed_seq;
+        let mut remaining = store.outbox.load(followed)?;
+        remaining.retain(|other| other.key != line.key);
+        store.outbox.rewrite(&remaining)
+    }
+}
+
+impl Outbox<'_> {
+    /// Makes the outbox: from now on what is written here goes to a log too.
+    pub fn create(&self) -> Result<(), StoreError> {
+        let store = self.0.open_for_writing()?;
+        let _guard = store.lock.acquire()?;
+        store.outbox.create()
+    }
+
+    /// Takes the outbox away, with what waits in it.
+    pub fn remove(&self) -> Result<(), StoreError> {
+        let Some(store) = self.0.open_for_reading()? else { return Ok(()) };
+        let _guard = store.lock.acquire()?;
+        store.outbox.remove()
+    }
+
+    /// Whether the folder is linked: it has an outbox of its own.
+    pub fn is_linked(&self) -> Result<bool, StoreError> {
+        self.0.open_for_reading()?.map_or(Ok(false), |store| Ok(store.outbox.seal()?.is_some()))
+    }
+
+    /// What waits.
+    pub fn state(&self) -> Result<OutboxState, StoreError> {
+        let Some(store) = self.0.open_for_reading()? else { return Ok(OutboxState::default()) };
+        let waiting: Vec<OutboxLine> =
+            self.lines()?.into_iter().filter(|line| line.accepted.is_none()).collect();
+        Ok(OutboxState {
+            is_linked: store.outbox.seal()?.is_some(),
+            waiting: waiting.len(),
+            since: waiting.first().map(|line| line.at),
+            refused: store.outbox.refused()?.len(),
+            has_foreign: store.outbox.is_foreign()?,
+        })
+    }
+
+    /// The lines that are not followed yet, oldest first.
+    pub fn lines(&self) -> Result<Vec<OutboxLine>, StoreError> {
+        let Some(store) = self.0.open_for_reading()? else { return Ok(Vec::new()) };
+        store.outbox.load(store.lock_state()?.followed_seq)
+    }
+
+    /// What the log refused, oldest first.
+    pub fn refused(&self) -> Result<Vec<RefusedLine>, StoreError> {
+        self.0.open_for_reading()?.map_or_else(|| Ok(Vec::new()), |store| store.outbox.refused())
+    }
+
+    /// Adds lines for what the folder has already and the log has not.
+    pub fn add(&self, changes: Vec<Change>) -> Result<(), StoreError> {
+        let store = self.0.open_for_writing()?;
+        let _guard = store.lock.acquire()?;
+        let at = self.0.ids().now();
+        let lines: Vec<OutboxLine> = changes
+            .into_iter()
+            .map(|change| OutboxLine { key: self.0.ids().next(), at, change, accepted: None })
+            .collect();
+        store.outbox.add(&lines)
+    }
+
+    /// Sends what waits and follows the log, as far as it answers.
+    pub fn deliver(&self, log: &dyn Log) -> Result<Delivery, StoreError> {
+        self.0.deliver_outbox(log)
+    }
+
+    /// The lock of whoever exchanges lines for this folder; none if another process has it.
+    pub fn sync_lock(&self) -> Result<Option<SyncLock>, StoreError> {
+        let store = self.0.open_for_writing()?;
+        let handle = store.layout.local.create_random_access(SYNC_LOCK)?;
+        Ok(handle.try_lock()?.then(|| SyncLock(handle)))
+    }
+}
+
+impl OpenStore {
+    /// Takes lines that were followed out of the outbox. The caller holds the write lock.
+    pub(super) fn settle_outbox(
+        &self,
+        lines: &[&LogLine],
+        waiting: &mut HashMap<Id, OutboxLine>,
+        followed: u64,
+    ) -> Result<(), StoreError> {
+        let mut settled = Vec::new();
+        let mut renamed = BTreeMap::new();
+        for line in lines {
+            if let Some(own) = waiting.remove(&line.key) {
+                renamed.extend(renamed_entities(&own.change, &line.change));
+                settled.push((line.key.clone(), line.seq));
+            }
+        }
+        if settled.is_empty() {
+            return Ok(());
+        }
+        self.outbox.accept(&settled)?;
+        if renamed.is_empty() {
+            return self.outbox.compact(followed);
+        }
+        let mut remaining = self.outbox.load(followed)?;
+        remaining.iter_mut().for_each(|line| rename_entities(&mut line.change, &renamed));
+        self.outbox.rewrite(&remaining)
+    }
+
+    /// Which entries and traces of a change are on the board, in the archive or among the traces.
+    pub(super) fn present_ids(&self, change: &Change) -> Result<HashSet<String>, StoreError> {
+        let entries = change.entries.iter().map(|entry| entry.id.clone());
+        let traces = change.traces.iter().chain(&change.imported_traces);
+        let wanted: HashSet<String> = entries.chain(traces.map(|trace| trace.id.clone())).collect();
+        let mut missing = wanted.clone();
+        for name in [BOARD, TRACES] {
+            if let Some(file) = self.layout.top.open(name)?.filter(|_| !missing.is_empty()) {
+                torn_lines::remove_present_ids(&file, &mut missing)?;
+            }
+        }
+        if !missing.is_empty() {
+            let archived = archived_ids_in(&self.layout)?;
+            missing.retain(|id| !archived.contains(id));
+        }
+        Ok(wanted.difference(&missing).cloned().collect())
+    }
+}
+
+/// The entities of our line that the log has under another id.
+fn renamed_entities(ours: &Change, accepted: &Change) -> Vec<(String, String)> {
+    let known_as = |id: &String| {
+        let entity = ours.entities.iter().find(|entity| entity.id == *id)?;
+        let is_same =
+            |(name, kind): (&String, &String)| *name == entity.name && *kind == entity.kind;
+        let known = accepted.entities.iter().find(|other| is_same((&other.name, &other.kind)))?;
+        Some((id.clone(), known.id.clone()))
+    };
+    accepted.removed_entities.iter().filter_map(known_as).collect()
+}
+
+fn rename_entities(change: &mut Change, renamed: &BTreeMap<String, String>) {
+    let rename = |id: &mut String| {
+        if let Some(known) = renamed.get(id) {
+            id.clone_from(known);
+        }
+    };
+    change.entities.iter_mut().for_each(|entity| rename(&mut entity.id));
+    change.removed_entities.iter_mut().for_each(rename);
+    for relation in &mut change.relations {
+        rename(&mut relation.source);
+        rename(&mut relation.target);
+    }
+}
+
+fn size_of_line(line: &OutboxLine) -> Result<usize, StoreError> {
+    Ok(serde_json::to_vec(&line.change)?.len())
+}

@@ -1,0 +1,496 @@
+//! Linked clones with their engines, and a node that admits what they planned on an old view.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use proptest::prelude::*;
+use serde_json::json;
+use twining_engine::{
+    AddEntityInput, AddRelationInput, Caller, DecideInput, Engine, OverrideInput, PostInput,
+    PromoteInput, RemoteAuthor,
+};
+use twining_model::{
+    Amendment, Authority, Change, Channel, Decision, DecisionStatus, Entry, Id, Origin, Time, Trust,
+};
+use twining_store::{DecisionFilter, Log, LogBase, LogError, LogLine, NewLine, Store, StoreError};
+use twining_testkit::files::shared_state;
+use twining_testkit::memory::{decision, entry};
+use twining_testkit::{LogConnection, MemoryLog, TestProject, ids};
+
+/// A node: an engine on a folder that follows the log, and admits lines.
+struct Node {
+    log: Arc<MemoryLog>,
+    engine: Mutex<Engine>,
+    author: RemoteAuthor,
+    _project: TestProject,
+}
+
+impl Node {
+    fn new(author: RemoteAuthor) -> Arc<Self> {
+        let (project, log) = (TestProject::in_memory(), Arc::new(MemoryLog::default()));
+        let store = Store::open(project.place(), ids()).expect("opens");
+        store.use_log(Arc::clone(&log) as _);
+        Arc::new(Self { log, engine: Mutex::new(Engine::new(store)), author, _project: project })
+    }
+
+    fn for_maintainers() -> Arc<Self> {
+        Self::new(RemoteAuthor { is_person: false, may_settle: true })
+    }
+}
+
+fn log_error(error: StoreError) -> LogError {
+    match error {
+        StoreError::Log(error) => error,
+        error => LogError::Refused(error.to_string()),
+    }
+}
+
+impl Log for Node {
+    fn append(&self, base: LogBase, lines: &[NewLine]) -> Result<Vec<u64>, LogError> {
+        let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        engine.append_remote(base, lines, &self.author).map_err(log_error)
+    }
+
+    fn since(&self, after: u64, limit: usize) -> Result<Vec<LogLine>, LogError> {
+        self.log.since(after, limit)
+    }
+
+    fn admit(&self, lines: &[NewLine]) -> Result<Vec<u64>, LogError> {
+        let engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        engine.admit(lines, &self.author).map_err(log_error)
+    }
+}
+
+struct LinkedEngine {
+    project: TestProject,
+    engine: Engine,
+    connection: Arc<LogConnection>,
+}
+
+impl LinkedEngine {
+    fn new(node: &Arc<Node>) -> Self {
+        let project = TestProject::in_memory();
+        let connection = Arc::new(LogConnection::new(Arc::clone(node) as _));
+        let engine = opened(&project, &connection);
+        engine.store().outbox().create().expect("links");
+        Self { project, engine, connection }
+    }
+
+    fn settle(&self) {
+        self.connection.set_cut(false);
+        self.connection.lose_answers(0);
+        self.engine.store().outbox().deliver(&*self.connection).expect("delivers");
+        self.engine.store().follower().catch_up().expect("follows");
+    }
+
+    fn decide(&self, scope: &str, summary: &str) -> Id {
+        let input = DecideInput {
+            summary: summary.to_owned(),
+            domain: "architecture".to_owned(),
+            scope: scope.to_owned(),
+            context: "context".to_owned(),
+            rationale: format!("because of {summary}"),
+            affected_files: vec![format!("{scope}a.rs")],
+            ..DecideInput::default()
+        };
+        self.engine.decide(&caller(), &input).expect("decides").id
+    }
+
+    fn decisions(&self) -> Vec<Decision> {
+        let filter = DecisionFilter::default();
+        self.engine
+            .store()
+            .view::<_, StoreError>(|view| Ok(view.decisions().page(&filter, 1000)?.items))
+            .expect("reads")
+    }
+
+    fn decision(&self, id: &Id) -> Decision {
+        self.decisions().into_iter().find(|decision| decision.id == *id).expect("is there")
+    }
+
+    fn take(&mut self, step: &Step) {
+        match step {
+            Step::Post => {
+                let input = PostInput {
+                    entry_type: "finding".to_owned(),
+                    summary: format!("found {}", ids().next()),
+                    ..PostInput::default()
+                };
+                self.engine.post(&caller(), &input).expect("posts");
+            }
+            Step::Decide(scope, word) => {
+                self.decide(["src/", "src/a/", "docs/"][*scope], &format!("use {word}"));
+            }
+            Step::Override(at) => {
+                let open: Vec<Decision> =
+                    self.decisions().into_iter().filter(|one| one.status.binds()).collect();
+                let Some(chosen) = open.get(at % open.len().max(1)) else { return };
+                let input = OverrideInput {
+                    decision_id: chosen.id.to_string(),
+                    reason: "no".to_owned(),
+                    ..OverrideInput::default()
+                };
+                self.engine
+                    .override_decision(&caller(), Authority::Claimed, &input)
+                    .expect("overrides");
+            }
+            Step::Promote(at) => {
+                let open: Vec<Decision> = self
+                    .decisions()
+                    .into_iter()
+                    .filter(|one| one.status == DecisionStatus::Provisional)
+                    .collect();
+                let Some(chosen) = open.get(at % open.len().max(1)) else { return };
+                let input = PromoteInput {
+                    decision_ids: vec![chosen.id.to_string()],
+                    ..PromoteInput::default()
+                };
+                // It may be refused, as it has rivals.
+                drop(self.engine.promote(&caller(), Authority::Claimed, &input));
+            }
+            Step::Relate(from, to) => {
+                let name = |at: &usize| format!("module-{at}");
+                for at in [from, to] {
+                    let input = AddEntityInput {
+                        name: name(at),
+                        kind: "module".to_owned(),
+                        properties: BTreeMap::new(),
+                        agent_id: None,
+                    };
+                    self.engine.add_entity(&caller(), &input).expect("adds");
+                }
+                let input = AddRelationInput {
+                    source: name(from),
+                    target: name(to),
+                    kind: "calls".to_owned(),
+                    properties: BTreeMap::new(),
+                    agent_id: None,
+                };
+                // A name may be ambiguous for a moment.
+                drop(self.engine.add_relation(&caller(), &input));
+            }
+            Step::GoOffline => self.connection.set_cut(true),
+            Step::ComeBack => self.connection.set_cut(false),
+            Step::LoseAnswer => self.connection.lose_answers(1),
+            Step::Deliver => drop(self.engine.store().outbox().deliver(&*self.connection)),
+            Step::Kill => self.engine = opened(&self.project, &self.connection),
+        }
+    }
+}
+
+fn opened(project: &TestProject, connection: &Arc<LogConnection>) -> Engine {
+    let store = Store::open(project.place(), ids()).expect("opens");
+    store.use_linked_log(Arc::clone(connection) as _);
+    Engine::new(store)
+}
+
+fn caller() -> Caller {
+    let origin = Origin { client: None, session: None, via: Channel::Mcp, trust: Trust::Agent };
+    Caller { agent: "ada".to_owned(), origin }
+}
+
+fn made_from(log: &Arc<MemoryLog>) -> BTreeMap<String, String> {
+    let project = TestProject::in_memory();
+    let store = Store::open(project.place(), ids()).expect("opens");
+    store.use_log(Arc::clone(log) as _);
+    store.follower().catch_up().expect("follows");
+    shared_state(&project.path())
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Post,
+    Decide(usize, u8),
+    Override(usize),
+    Promote(usize),
+    Relate(usize, usize),
+    GoOffline,
+    ComeBack,
+    LoseAnswer,
+    Deliver,
+    Kill,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => Just(Step::Post),
+        5 => (0..3_usize, any::<u8>()).prop_map(|(scope, word)| Step::Decide(scope, word)),
+        2 => (0..9_usize).prop_map(Step::Override),
+        1 => (0..9_usize).prop_map(Step::Promote),
+        2 => (0..3_usize, 0..3_usize).prop_map(|(from, to)| Step::Relate(from, to)),
+        2 => Just(Step::GoOffline),
+        2 => Just(Step::ComeBack),
+        1 => Just(Step::LoseAnswer),
+        1 => Just(Step::Deliver),
+        1 => Just(Step::Kill),
+    ]
+}
+
+/// Pairs of active decisions that contradict each other.
+fn active_rivals(clone: &LinkedEngine) -> Vec<(Id, Id)> {
+    let active: Vec<Decision> =
+        clone.decisions().into_iter().filter(|one| one.status == DecisionStatus::Active).collect();
+    let overlap =
+        |a: &Decision, b: &Decision| a.scope.starts_with(&b.scope) || b.scope.starts_with(&a.scope);
+    let pairs = active.iter().flat_map(|a| active.iter().map(move |b| (a, b)));
+    pairs
+        .filter(|(a, b)| a.id < b.id && overlap(a, b) && a.summary != b.summary)
+        .map(|(a, b)| (a.id.clone(), b.id.clone()))
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if std::env::var_os("CI").is_some() { 16 } else { 32 }))]
+
+    #[test]
+    fn three_clones_end_alike_and_of_rivals_never_two_are_active(
+        steps in proptest::collection::vec((0..3_usize, step()), 1..40),
+    ) {
+        let node = Node::for_maintainers();
+        let mut clones = [(); 3].map(|()| LinkedEngine::new(&node));
+        for (who, step) in &steps {
+            clones[*who].take(step);
+        }
+        clones.iter().for_each(LinkedEngine::settle);
+        clones.iter().for_each(LinkedEngine::settle);
+        let made = made_from(&node.log);
+        for clone in &clones {
+            let state = shared_state(&clone.project.path());
+            let differing: Vec<_> = state
+                .keys()
+                .chain(made.keys())
+                .filter(|path| state.get(*path) != made.get(*path))
+                .map(|path| (path, state.get(path), made.get(path)))
+                .collect();
+            prop_assert!(differing.is_empty(), "{:#?}", differing);
+            let outbox = clone.engine.store().outbox().state().expect("reads");
+            prop_assert_eq!((outbox.waiting, outbox.refused), (0, 0));
+            // A promotion is somebody's word that both are to hold.
+            if !steps.iter().any(|(_, step)| matches!(step, Step::Promote(_))) {
+                prop_assert_eq!(active_rivals(clone), vec![]);
+            }
+        }
+    }
+}
+
+#[test]
+fn of_two_decisions_made_apart_the_later_to_arrive_is_provisional_with_a_warning() {
+    let node = Node::for_maintainers();
+    let [first, second] = [(); 2].map(|()| LinkedEngine::new(&node));
+    second.connection.set_cut(true);
+    let kept = first.decide("src/", "use redis");
+    let late = second.decide("src/", "use sqlite");
+    assert_eq!(second.decision(&late).status, DecisionStatus::Active, "nobody knew better");
+    second.settle();
+    first.settle();
+    for clone in [&first, &second] {
+        assert_eq!(clone.decision(&kept).status, DecisionStatus::Active);
+        assert_eq!(clone.decision(&late).status, DecisionStatus::Provisional);
+        let entries = clone
+            .engine
+            .store()
+            .view::<_, StoreError>(|view| Ok(view.entries().relating_to(late.as_str(), 10)?.items))
+            .expect("reads");
+        let warnings: Vec<&Entry> =
+            entries.iter().filter(|entry| entry.entry_type == "warning").collect();
+        assert_eq!(warnings.len(), 1);
+        assert!(warnings[0].relates_to.contains(&kept.to_string()));
+        assert!(warnings[0].detail.contains("because of use redis"));
+        assert!(warnings[0].detail.contains("because of use sqlite"));
+    }
+}
+
+#[test]
+fn an_override_made_apart_stays_whatever_others_did_to_the_decision() {
+    let node = Node::for_maintainers();
+    let [first, second] = [(); 2].map(|()| LinkedEngine::new(&node));
+    let id = first.decide("src/", "use redis");
+    second.settle();
+    second.connection.set_cut(true);
+    let input = OverrideInput {
+        decision_id: id.to_string(),
+        reason: "the client said no".to_owned(),
+        ..OverrideInput::default()
+    };
+    second.engine.override_decision(&caller(), Authority::Claimed, &input).expect("overrides");
+    let replacing = DecideInput {
+        summary: "use sqlite".to_owned(),
+        domain: "architecture".to_owned(),
+        scope: "src/".to_owned(),
+        rationale: "simpler".to_owned(),
+        supersedes: Some(id.to_string()),
+        context: "context".to_owned(),
+        ..DecideInput::default()
+    };
+    let new = first.engine.decide(&caller(), &replacing).expect("decides").id;
+    second.settle();
+    first.settle();
+    for clone in [&first, &second] {
+        let decision = clone.decision(&id);
+        assert_eq!(decision.status, DecisionStatus::Overridden);
+        assert_eq!(decision.superseded_by, Some(new.to_string()));
+        assert_eq!(decision.override_reason.as_deref(), Some("the client said no"));
+        assert_eq!(decision.history.len(), 2, "{:?}", decision.history);
+    }
+}
+
+#[test]
+fn entities_made_apart_under_one_name_are_one() {
+    let node = Node::for_maintainers();
+    let mut clones = [(); 2].map(|()| LinkedEngine::new(&node));
+    for clone in &mut clones {
+        clone.connection.set_cut(true);
+        clone.take(&Step::Relate(0, 1));
+        clone.take(&Step::Relate(1, 2));
+    }
+    for _ in 0..2 {
+        clones.iter().for_each(LinkedEngine::settle);
+    }
+    for clone in &clones {
+        let counts =
+            clone.engine.store().view::<_, StoreError>(|view| view.counts()).expect("counts");
+        assert_eq!((counts.entities, counts.relations, counts.dangling), (3, 2, 0));
+    }
+}
+
+fn line(change: Change) -> NewLine {
+    NewLine { key: ids().next(), change }
+}
+
+#[test]
+fn a_hostile_clone_claims_nothing_that_the_service_does_not_know() {
+    let node = Node::for_maintainers();
+    let engine = node.engine.lock().expect("no test panics with it");
+    let human =
+        Some(Origin { client: None, session: None, via: Channel::Cli, trust: Trust::Human });
+    let store = engine.store();
+    let forged = Entry {
+        origin: human.clone(),
+        timestamp: "2099-01-01T00:00:00.000Z".to_owned(),
+        ..entry(store, "forged")
+    };
+    let confirmed = Decision {
+        origin: human,
+        override_authority: Some(Authority::Confirmed),
+        ..decision(store, "forged")
+    };
+    let change = Change {
+        decisions: vec![confirmed.clone()],
+        claims: Some("{}".to_owned()),
+        ..Change::of_entries(vec![forged])
+    };
+    engine.admit(&[line(change)], &node.author).expect("admits");
+    let set = json!({"override_authority": "confirmed", "status": "overridden"});
+    let amendment =
+        Amendment::new(confirmed.id.clone(), set.as_object().cloned().expect("an object"));
+    engine
+        .admit(&[line(Change { amendments: vec![amendment], ..Change::default() })], &node.author)
+        .expect("admits");
+    let lines = node.log.all();
+    let held = &lines[0].change;
+    let trust = |origin: &Option<Origin>| origin.as_ref().map(|origin| origin.trust);
+    assert_eq!(trust(&held.entries[0].origin), Some(Trust::Agent));
+    assert_eq!(trust(&held.decisions[0].origin), Some(Trust::Agent));
+    assert!(
+        Time::read(&held.entries[0].timestamp).expect("a time") < Time::from_ms(4_000_000_000_000)
+    );
+    assert_eq!(held.decisions[0].override_authority, Some(Authority::Claimed));
+    assert_eq!(held.claims, None);
+    assert_eq!(lines[1].change.amendments[0].set["override_authority"], "claimed");
+}
+
+#[test]
+fn what_a_clone_must_not_send_is_refused_and_the_log_stays_as_it_is() {
+    let writer = RemoteAuthor { is_person: false, may_settle: false };
+    let node = Node::new(writer.clone());
+    let engine = node.engine.lock().expect("no test panics with it");
+    let store = engine.store();
+    let future = Id::from_parts(Time::read("2099-01-01T00:00:00Z").expect("a time"), 1);
+    let made = decision(store, "made");
+    engine
+        .admit(&[line(Change { decisions: vec![made.clone()], ..Change::default() })], &writer)
+        .expect("a writer decides");
+    let amended = |set: serde_json::Value| Change {
+        amendments: vec![Amendment::new(
+            made.id.clone(),
+            set.as_object().cloned().expect("an object"),
+        )],
+        ..Change::default()
+    };
+    let cases = [
+        Change { archived: vec!["x".to_owned()], ..Change::default() },
+        Change { archived: vec!["x".to_owned(); 1_000_000], ..Change::default() },
+        Change { removed_entities: vec!["x".to_owned()], ..Change::default() },
+        amended(json!({"status": "overridden"})),
+        amended(json!({"status": 42})),
+        amended(json!({"summary": "x".repeat(2 * twining_model::limits::RECORD_BYTES)})),
+        amended(json!({"id": "01ARZ3NDEKTSV4RRFFQ69G5FAV"})),
+        Change {
+            decisions: vec![Decision { id: future, ..decision(store, "late") }],
+            ..Change::default()
+        },
+        Change { agents: [("a".to_owned(), "]".to_owned())].into(), ..Change::default() },
+        Change::of_entries(vec![Entry {
+            detail: "x".repeat(2 * twining_model::limits::RECORD_BYTES),
+            ..entry(store, "huge")
+        }]),
+    ];
+    for (at, change) in cases.into_iter().enumerate() {
+        assert!(engine.admit(&[line(change.clone())], &writer).is_err(), "case {at}");
+        assert!(
+            engine.append_remote(LogBase::Any, &[line(change)], &writer).is_err(),
+            "case {at} without admission"
+        );
+        assert_eq!(node.log.all().len(), 1, "case {at}");
+    }
+}
+
+#[test]
+fn a_key_is_admitted_once_whatever_its_line_says_later() {
+    let node = Node::for_maintainers();
+    let engine = node.engine.lock().expect("no test panics with it");
+    let store = engine.store();
+    let first = line(Change { decisions: vec![decision(store, "one")], ..Change::default() });
+    let rival = line(Change { decisions: vec![decision(store, "two")], ..Change::default() });
+    let lines = [first.clone(), rival.clone()];
+    assert_eq!(engine.admit(&lines, &node.author).expect("admits"), [1, 2]);
+    assert_eq!(engine.admit(&lines, &node.author).expect("knows them"), [1, 2]);
+    let posts: Vec<NewLine> =
+        (0..3).map(|_| line(Change::of_entries(vec![entry(store, "post")]))).collect();
+    assert_eq!(engine.admit(&posts, &node.author).expect("admits"), [3, 4, 5]);
+    assert_eq!(engine.admit(&[rival, posts[1].clone()], &node.author).expect("knows"), [2, 4]);
+    assert_eq!(node.log.all().len(), 5);
+}
+
+#[test]
+fn five_clones_with_a_hundred_writes_each_offline_end_alike() {
+    let node = Node::for_maintainers();
+    let mut clones = [(); 5].map(|()| LinkedEngine::new(&node));
+    for (who, clone) in clones.iter_mut().enumerate() {
+        clone.connection.set_cut(true);
+        for n in 0..90 {
+            clone.engine.store().post(&[entry(clone.engine.store(), "offline")]).expect("posts");
+            if n % 9 == 0 {
+                // Half of the decisions have rivals in the other clones.
+                let scope = if n % 18 == 0 { "src/".to_owned() } else { format!("own/{who}/{n}/") };
+                clone.decide(&scope, &format!("choice {n} of {who}"));
+            }
+        }
+        clone.connection.set_cut(false);
+        clone.connection.lose_answers(1);
+        clone.take(&Step::Deliver);
+        clone.take(&Step::Kill);
+    }
+    for _ in 0..2 {
+        clones.iter().for_each(LinkedEngine::settle);
+    }
+    let made = made_from(&node.log);
+    let lines = node.log.all();
+    let posted = lines.iter().flat_map(|line| &line.change.entries);
+    assert_eq!(posted.filter(|entry| entry.summary == "offline").count(), 450);
+    assert_eq!(lines.iter().map(|line| line.change.decisions.len()).sum::<usize>(), 50);
+    for clone in &clones {
+        assert_eq!(shared_state(&clone.project.path()), made);
+        assert_eq!(active_rivals(clone), []);
+    }
+}

@@ -1,0 +1,283 @@
+//! The log of a team service, over HTTP.
+//!
+//! What comes back is a stranger's word: answers have a limited size, lines are in order and end
+//! where the service says, and a version that we do not know is not guessed at.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use twining_model::{Change, Id, text};
+use twining_store::{LOG_VERSION, Log, LogBase, LogError, LogLine, NewLine};
+
+use super::transport::{SendError, Transport};
+
+/// How long a request may take.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// Lines of one answer.
+const MAX_LINES: usize = 1024;
+/// Words of a refusal for one line, not for whoever sends it.
+const REFUSALS: [&str; 4] = ["refused", "invalid", "too_large", "insufficient_scope"];
+
+/// The log of one repository of a service.
+#[derive(Clone)]
+pub(crate) struct HttpLog {
+    transport: Transport,
+    address: String,
+    token: String,
+    deadline: Option<Instant>,
+    /// Until when it is taken for unreachable, in milliseconds since `started`; negative: it is not.
+    closed_until: Arc<AtomicI64>,
+    started: Instant,
+}
+
+/// A line as it comes.
+#[derive(Deserialize)]
+struct ReceivedLine<'a> {
+    seq: u64,
+    key: Id,
+    #[serde(default)]
+    v: u32,
+    #[serde(borrow)]
+    change: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct SinceAnswer<'a> {
+    #[serde(borrow)]
+    lines: Vec<ReceivedLine<'a>>,
+    head: u64,
+}
+
+#[derive(Deserialize)]
+struct AppendAnswer {
+    seqs: Vec<u64>,
+}
+
+#[derive(Deserialize)]
+struct ClaimsAnswer {
+    version: u64,
+    #[serde(default)]
+    body: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct ErrorAnswer {
+    error: String,
+    message: String,
+}
+
+impl HttpLog {
+    /// The log at this address, of the form `https://host/tenant/repository`.
+    pub(crate) fn new(address: &str, token: &str) -> Self {
+        Self {
+            transport: Transport::new(),
+            address: address.trim_end_matches('/').to_owned(),
+            token: token.to_owned(),
+            deadline: None,
+            closed_until: Arc::new(AtomicI64::new(-1)),
+            started: Instant::now(),
+        }
+    }
+
+    /// The same for a caller who waits no longer than this.
+    pub(crate) fn until(&self, deadline: Instant) -> Self {
+        Self { deadline: Some(deadline), ..self.clone() }
+    }
+
+    /// The same for a caller who asks although it was unreachable a moment ago.
+    pub(crate) fn probing(&self) -> Self {
+        Self { closed_until: Arc::new(AtomicI64::new(-1)), ..self.clone() }
+    }
+
+    /// Takes it for unreachable for so long.
+    pub(crate) fn close_for(&self, pause: Duration) {
+        let until = i64::try_from((self.started.elapsed() + pause).as_millis()).unwrap_or(i64::MAX);
+        self.closed_until.store(until, Ordering::Release);
+    }
+
+    /// Whether it is taken for unreachable now.
+    pub(crate) fn is_closed(&self) -> bool {
+        let now = i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX);
+        now < self.closed_until.load(Ordering::Acquire)
+    }
+
+    /// Asks it again.
+    pub(crate) fn reopen(&self) {
+        self.closed_until.store(-1, Ordering::Release);
+    }
+
+    /// Lines after a number; waits so long for the first one.
+    pub(crate) fn poll(
+        &self,
+        after: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> Result<Vec<LogLine>, LogError> {
+        let limit = limit.min(MAX_LINES);
+        let path = format!("v1/since?after={after}&limit={limit}&wait={}", wait.as_secs());
+        let answer = self.ask(&path, None, REQUEST_TIMEOUT + wait).map_err(unreachable)?;
+        lines_in(&answer, after, limit)
+    }
+
+    /// Everybody's claims, and their version.
+    pub(crate) fn claims(&self) -> Result<(u64, String), LogError> {
+        let answer = self.ask("v1/claims", None, REQUEST_TIMEOUT).map_err(unreachable)?;
+        let ClaimsAnswer { version, body } = parsed(&answer)?;
+        Ok((version, body))
+    }
+
+    /// Replaces the claims of this version.
+    pub(crate) fn replace_claims(&self, version: u64, body: &str) -> Result<(), LogError> {
+        let body = json!({"version": version, "body": body});
+        self.ask("v1/claims", Some(&body), REQUEST_TIMEOUT).map(drop)
+    }
+
+    fn add(&self, base: &Value, lines: &[NewLine]) -> Result<Vec<u64>, LogError> {
+        let answer =
+            self.ask("v1/append", Some(&json!({"base": base, "lines": lines})), REQUEST_TIMEOUT)?;
+        let AppendAnswer { seqs } = parsed(&answer)?;
+        if seqs.len() == lines.len() {
+            Ok(seqs)
+        } else {
+            Err(LogError::Unknown("the answer has another number of lines".to_owned()))
+        }
+    }
+
+    fn ask(
+        &self,
+        path: &str,
+        body: Option<&Value>,
+        timeout: Duration,
+    ) -> Result<Vec<u8>, LogError> {
+        if self.is_closed() {
+            return Err(LogError::Unreachable("it did not answer a moment ago".to_owned()));
+        }
+        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let timeout = left.map_or(timeout, |left| timeout.min(left));
+        if timeout.is_zero() {
+            return Err(LogError::Unreachable("there was no time left to ask it".to_owned()));
+        }
+        let url = format!("{}/{path}", self.address);
+        let body = body.map(Value::to_string);
+        match self.transport.send(&url, &self.token, body.as_deref().map(str::as_bytes), timeout) {
+            Ok((200..=299, bytes)) => Ok(bytes),
+            Ok((status, bytes)) => Err(rejected(status, &bytes)),
+            Err(SendError::NotSent(why)) => Err(LogError::Unreachable(why)),
+            Err(SendError::NoAnswer(why)) => Err(LogError::Unknown(why)),
+        }
+    }
+}
+
+impl Log for HttpLog {
+    fn append(&self, base: LogBase, lines: &[NewLine]) -> Result<Vec<u64>, LogError> {
+        let base = match base {
+            LogBase::Any => json!("any"),
+            LogBase::At(line) => json!({"at": line}),
+        };
+        self.add(&base, lines)
+    }
+
+    fn since(&self, after: u64, limit: usize) -> Result<Vec<LogLine>, LogError> {
+        self.poll(after, limit, Duration::ZERO)
+    }
+
+    fn admit(&self, lines: &[NewLine]) -> Result<Vec<u64>, LogError> {
+        self.add(&json!("admit"), lines)
+    }
+}
+
+/// A question changes nothing: whether it arrived does not matter.
+fn unreachable(error: LogError) -> LogError {
+    match error {
+        LogError::Unknown(why) | LogError::Refused(why) => LogError::Unreachable(why),
+        error => error,
+    }
+}
+
+fn rejected(status: u16, bytes: &[u8]) -> LogError {
+    let ErrorAnswer { error, message } = serde_json::from_slice(bytes).unwrap_or_default();
+    let said = text::visible(&text::excerpt(&message, 300));
+    let why = if said.is_empty() { format!("HTTP status {status}") } else { said };
+    match status {
+        409 if error == "behind" => LogError::Behind,
+        400..=499 if REFUSALS.contains(&error.as_str()) => LogError::Refused(why),
+        400 | 413 | 422 => LogError::Refused(why),
+        401 => LogError::Unreachable(format!("the service does not accept the token: {why}")),
+        // Also where it is up: nothing was taken, and nothing is lost by waiting.
+        300..=499 => LogError::Unreachable(why),
+        _ => LogError::Unknown(why),
+    }
+}
+
+fn parsed<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<T, LogError> {
+    serde_json::from_slice(answer)
+        .map_err(|error| LogError::Unknown(format!("the answer cannot be read: {error}")))
+}
+
+fn lines_in(answer: &[u8], after: u64, limit: usize) -> Result<Vec<LogLine>, LogError> {
+    let SinceAnswer { lines, head } = parsed(answer).map_err(unreachable)?;
+    if head < after {
+        return Err(LogError::Refused(format!(
+            "it ends at line {head}, but this folder has followed it to line {after}: it is another log, or it lost lines"
+        )));
+    }
+    if lines.len() > limit {
+        return Err(LogError::Refused("it sends more lines than it was asked for".to_owned()));
+    }
+    if let Some(found) = lines.iter().map(|line| line.v).find(|v| *v > LOG_VERSION) {
+        return Err(LogError::TooNew { found, known: LOG_VERSION });
+    }
+    lines
+        .into_iter()
+        .map(|ReceivedLine { seq, key, change, .. }| {
+            let change: Change = serde_json::from_str(change.get()).map_err(|error| {
+                LogError::Refused(format!("line {seq} cannot be read: {error}"))
+            })?;
+            Ok(LogLine { seq, key, change })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error_of(answer: &str) -> LogError {
+        lines_in(answer.as_bytes(), 5, 2).expect_err("is refused")
+    }
+
+    #[test]
+    fn a_hostile_answer_is_refused() {
+        assert!(matches!(error_of(r#"{"lines":[],"head":4}"#), LogError::Refused(_)));
+        assert!(matches!(error_of("<html>"), LogError::Unreachable(_)));
+        let line = |seq: u64, v: u32| {
+            format!(r#"{{"seq":{seq},"key":"01ARZ3NDEKTSV4RRFFQ69G5FAV","v":{v},"change":{{}}}}"#)
+        };
+        let many = [line(6, 1), line(7, 1), line(8, 1)].join(",");
+        let many = format!(r#"{{"lines":[{many}],"head":9}}"#);
+        assert!(matches!(error_of(&many), LogError::Refused(_)));
+        let newer = format!(r#"{{"lines":[{}],"head":9}}"#, line(6, 999));
+        assert_eq!(error_of(&newer), LogError::TooNew { found: 999, known: LOG_VERSION });
+        let path = newer.replace("999", "1").replace("01ARZ3NDEKTSV4RRFFQ69G5FAV", "../../x");
+        assert!(lines_in(path.as_bytes(), 5, 2).is_err());
+    }
+
+    #[test]
+    fn only_a_refused_line_is_set_aside() {
+        let refused =
+            |status, body: &str| matches!(rejected(status, body.as_bytes()), LogError::Refused(_));
+        assert!(refused(409, r#"{"error":"refused","message":"no"}"#));
+        assert!(refused(403, r#"{"error":"insufficient_scope"}"#));
+        assert!(refused(413, ""));
+        assert!(!refused(401, r#"{"error":"unauthorized"}"#));
+        assert!(!refused(403, r#"{"error":"forbidden"}"#));
+        assert!(!refused(404, r#"{"error":"not_found"}"#));
+        assert!(!refused(429, "") && !refused(503, "") && !refused(302, ""));
+        assert_eq!(rejected(409, br#"{"error":"behind"}"#), LogError::Behind);
+    }
+}

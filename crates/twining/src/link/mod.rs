@@ -1,0 +1,19 @@
+//! A linked clone: this folder and a team's log exchange lines.
+//!
+//! Address and token are the user's own settings, bound to this folder by its identity; nothing
+//! that is tracked in a repository names an address that is acted upon. This is the only module of
+//! the program that opens connections; hooks use none of it.
+
+mod command;
+mod http_log;
+mod join_log;
+mod settings;
+mod sync_state;
+mod sync_worker;
+mod team_link;
+mod transport;
+
+pub(crate) use command::{link, link_flags, sync, sync_flags, unlink, unlink_flags};
+pub(crate) use sync_state::{sync_checks, sync_warnings};
+pub(crate) use sync_worker::SyncWorker;
+pub(crate) use team_link::{TeamLink, needs_log, with_synced};

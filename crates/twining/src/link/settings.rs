@@ -1,0 +1,87 @@
+//! Where a folder's service is, and the token for it: the user's own settings, readable by them
+//! alone, bound to the folder's identity.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use twining_store::{Store, digest};
+
+use crate::render::command_error::CommandError;
+use crate::user_policy;
+
+const FOLDER: &str = "links";
+
+/// What this user knows of a folder's service.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct LinkSettings {
+    /// Of the form `https://host/tenant/repository`.
+    pub address: String,
+    /// What the service knows us by.
+    pub token: String,
+    /// The folder's identity: a copy of the folder has another.
+    pub seal: String,
+    /// The folder, for people who read the file.
+    pub folder: String,
+}
+
+impl LinkSettings {
+    /// The settings for this folder, if there are any.
+    pub(super) fn of(store: &Store) -> Option<Self> {
+        let seal = store.local_state().identity().ok()??;
+        let text = fs::read(file_for(&seal)?).ok()?;
+        serde_json::from_slice::<Self>(&text).ok().filter(|settings| settings.seal == seal)
+    }
+
+    /// Writes them.
+    pub(super) fn save(&self) -> Result<PathBuf, CommandError> {
+        let path = file_for(&self.seal).ok_or_else(no_folder)?;
+        let failed = |error: &std::io::Error| {
+            CommandError::of_error("FILE_WRITE_ERROR", error)
+                .with_hint(format!("check that {} can be written", path.display()))
+        };
+        let text = serde_json::to_vec_pretty(self)
+            .map_err(|error| CommandError::of_error("FILE_WRITE_ERROR", &error))?;
+        let folder = path.parent().unwrap_or(&path);
+        let write = || {
+            fs::create_dir_all(folder)?;
+            fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+            let temporary = path.with_extension("new");
+            // Made anew: the permissions of a file that is there would stay.
+            match fs::remove_file(&temporary) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+            let mut file =
+                OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
+            file.write_all(&text)?;
+            file.sync_all()?;
+            fs::rename(&temporary, &path)
+        };
+        write().map_err(|error: std::io::Error| failed(&error))?;
+        Ok(path)
+    }
+
+    /// Takes them away.
+    pub(super) fn remove(store: &Store) -> Result<(), CommandError> {
+        let seal = store.local_state().identity()?;
+        let Some(path) = seal.and_then(|seal| file_for(&seal)) else { return Ok(()) };
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(CommandError::of_error("FILE_WRITE_ERROR", &error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn file_for(seal: &str) -> Option<PathBuf> {
+    Some(user_policy::folder()?.join(FOLDER).join(format!("{}.json", digest(seal.as_bytes()))))
+}
+
+fn no_folder() -> CommandError {
+    CommandError::unavailable("NOT_FOUND", "there is no folder for your settings")
+        .with_hint("set HOME or XDG_CONFIG_HOME to a folder outside the project")
+}

@@ -1,0 +1,164 @@
+//! What this machine remembers of the service between processes, and what `status` and `doctor`
+//! say of a linked folder.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use twining_engine::StatusWarning;
+use twining_model::{Time, text};
+use twining_store::{LogError, OutboxState, Store, StoreError};
+
+use super::settings::LinkSettings;
+use super::team_link::CLOSED_FOR;
+
+/// The note in `local/`.
+const NOTE: &str = "shared-sync";
+/// How often it is written that all is well.
+const REFRESH_MS: i64 = 30_000;
+
+/// What is known of the service.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct SyncState {
+    /// When it last answered.
+    pub answered_at: Option<Time>,
+    /// When it last did not.
+    pub failed_at: Option<Time>,
+    /// Since when it has not.
+    pub failing_since: Option<Time>,
+    /// Why not.
+    pub reason: Option<String>,
+    /// The version of lines that we cannot read.
+    pub too_new: Option<u32>,
+}
+
+impl SyncState {
+    /// What is remembered.
+    pub(super) fn read(store: &Store) -> Self {
+        store.local_state().read_json(NOTE).unwrap_or_default()
+    }
+
+    /// Remembers whether the service answered.
+    pub(super) fn note(store: &Store, answer: &Result<(), StoreError>) {
+        let (before, now) = (Self::read(store), store.ids().now());
+        let after = match answer {
+            Ok(()) => Self { answered_at: Some(now), ..Self::default() },
+            Err(error) => Self {
+                failed_at: Some(now),
+                failing_since: before.failing_since.or(Some(now)),
+                reason: Some(text::excerpt(&error.to_string(), 300)),
+                too_new: match error {
+                    StoreError::Log(LogError::TooNew { found, .. }) => Some(*found),
+                    _ => None,
+                },
+                answered_at: before.answered_at,
+            },
+        };
+        let is_news = after.failing_since.is_some()
+            || before.failing_since.is_some()
+            || before.answered_at.is_none_or(|at| now.as_ms() - at.as_ms() > REFRESH_MS);
+        if is_news {
+            store.local_state().write_json(NOTE, &after);
+        }
+    }
+
+    /// How much longer nobody waits for the service.
+    pub(super) fn pause_left(&self, now: Time) -> Option<Duration> {
+        let failed = now.since(self.failed_at.filter(|_| self.failing_since.is_some())?);
+        CLOSED_FOR.checked_sub(failed)
+    }
+}
+
+/// What is said of a linked folder: whether all is well, a message, and the next step.
+struct SyncFinding {
+    code: &'static str,
+    is_well: bool,
+    message: String,
+    hint: &'static str,
+}
+
+fn findings(store: &Store) -> Vec<SyncFinding> {
+    let Ok(outbox) = store.outbox().state() else { return Vec::new() };
+    let mut found = Vec::new();
+    let mut unwell = |code, message: String, hint| {
+        found.push(SyncFinding { code, is_well: false, message, hint });
+    };
+    if outbox.has_foreign {
+        unwell(
+            "foreign_outbox",
+            "`.twining/local/` has an outbox of another folder, which is not sent".to_owned(),
+            "delete `outbox.jsonl` or `outbox-foreign.jsonl` there, or run `twining link` in the folder it came from",
+        );
+    }
+    if outbox.refused > 0 {
+        let lines = counted(outbox.refused);
+        unwell(
+            "refused_changes",
+            format!("the team's log refused {lines} made here"),
+            "`.twining/local/outbox-refused.jsonl` has them with the reasons",
+        );
+    }
+    if !outbox.is_linked {
+        return found;
+    }
+    if LinkSettings::of(store).is_none() {
+        unwell(
+            "link_settings",
+            "this folder is linked to a team, but your settings have no address and token for it"
+                .to_owned(),
+            "run `twining link URL` again, or `twining unlink`",
+        );
+    }
+    found.push(exchange(&outbox, &SyncState::read(store)));
+    found
+}
+
+fn exchange(outbox: &OutboxState, state: &SyncState) -> SyncFinding {
+    let waiting = match outbox.since {
+        Some(since) => format!("{} not sent yet, the oldest of {since}", counted(outbox.waiting)),
+        None => "everything is sent".to_owned(),
+    };
+    if let Some(since) = state.failing_since {
+        let why = state.reason.as_deref().unwrap_or("no reason is known");
+        return SyncFinding {
+            code: "offline",
+            is_well: false,
+            message: format!("the team's log has not answered since {since} ({why}); {waiting}"),
+            hint: "work goes on here; `twining sync` tries again now",
+        };
+    }
+    let seen = state
+        .answered_at
+        .map_or_else(|| "has not been asked yet".to_owned(), |at| format!("answered at {at}"));
+    SyncFinding {
+        code: "unsent",
+        is_well: outbox.waiting == 0,
+        message: format!("the team's log {seen}; {waiting}"),
+        hint: "`twining sync` sends it now",
+    }
+}
+
+fn counted(changes: usize) -> String {
+    if changes == 1 { "1 change".to_owned() } else { format!("{changes} changes") }
+}
+
+/// What `status` warns of in a linked folder.
+pub(crate) fn sync_warnings(store: &Store) -> Vec<StatusWarning> {
+    findings(store)
+        .into_iter()
+        .filter(|finding| !finding.is_well)
+        .map(|finding| StatusWarning {
+            code: finding.code.to_owned(),
+            message: finding.message,
+            hint: finding.hint.to_owned(),
+        })
+        .collect()
+}
+
+/// What `doctor` says of a linked folder: whether it is well, a message, and the next step.
+pub(crate) fn sync_checks(store: &Store) -> Vec<(bool, String, &'static str)> {
+    findings(store)
+        .into_iter()
+        .map(|finding| (finding.is_well, finding.message, finding.hint))
+        .collect()
+}

@@ -1,0 +1,122 @@
+//! HTTP requests: one at a time, within a time, and answers of a limited size. A program that was
+//! built without the feature `service` sends none.
+
+use std::time::Duration;
+
+#[cfg(feature = "service")]
+use ureq::{Agent, Error, Timeout};
+
+/// The largest answer that is read.
+#[cfg(feature = "service")]
+const MAX_ANSWER_BYTES: u64 = 64 * 1024 * 1024;
+#[cfg(feature = "service")]
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Why there is no answer.
+pub(super) enum SendError {
+    /// The service did not get the request.
+    NotSent(String),
+    /// Whether it did is not known.
+    #[cfg_attr(not(feature = "service"), expect(dead_code, reason = "nothing is sent"))]
+    NoAnswer(String),
+}
+
+/// Connections to one service.
+#[derive(Clone)]
+pub(super) struct Transport {
+    #[cfg(feature = "service")]
+    agent: Agent,
+}
+
+#[cfg(not(feature = "service"))]
+impl Transport {
+    /// Connects to nothing.
+    pub(super) fn new() -> Self {
+        Self {}
+    }
+
+    /// Sends nothing.
+    pub(super) fn send(
+        &self,
+        _url: &str,
+        _token: &str,
+        _body: Option<&[u8]>,
+        _timeout: Duration,
+    ) -> Result<(u16, Vec<u8>), SendError> {
+        Err(SendError::NotSent("this program was built without the feature `service`".to_owned()))
+    }
+}
+
+#[cfg(feature = "service")]
+impl Transport {
+    /// Connects to nothing yet.
+    pub(super) fn new() -> Self {
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            // A redirect would take the token elsewhere.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .timeout_connect(Some(CONNECT_TIMEOUT))
+            .user_agent(concat!("twining/", env!("CARGO_PKG_VERSION")))
+            .build();
+        Self { agent: config.new_agent() }
+    }
+
+    /// Sends a request, and returns status and body.
+    pub(super) fn send(
+        &self,
+        url: &str,
+        token: &str,
+        body: Option<&[u8]>,
+        timeout: Duration,
+    ) -> Result<(u16, Vec<u8>), SendError> {
+        let authorization = format!("Bearer {token}");
+        let connect = CONNECT_TIMEOUT.min(timeout);
+        let sent = match body {
+            Some(body) => self
+                .agent
+                .post(url)
+                .config()
+                .timeout_global(Some(timeout))
+                .timeout_connect(Some(connect))
+                .build()
+                .header("authorization", &authorization)
+                .header("content-type", "application/json")
+                .send(body),
+            None => self
+                .agent
+                .get(url)
+                .config()
+                .timeout_global(Some(timeout))
+                .timeout_connect(Some(connect))
+                .build()
+                .header("authorization", &authorization)
+                .call(),
+        };
+        let mut response = sent.map_err(failed)?;
+        let status = response.status().as_u16();
+        let bytes = response
+            .body_mut()
+            .with_config()
+            .limit(MAX_ANSWER_BYTES)
+            .read_to_vec()
+            .map_err(|error| SendError::NoAnswer(error.to_string()))?;
+        Ok((status, bytes))
+    }
+}
+
+#[cfg(feature = "service")]
+fn failed(error: Error) -> SendError {
+    let why = error.to_string();
+    match error {
+        Error::HostNotFound
+        | Error::ConnectionFailed
+        | Error::BadUri(_)
+        | Error::Tls(_)
+        | Error::Timeout(Timeout::Connect | Timeout::Resolve) => SendError::NotSent(why),
+        Error::Io(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
+            SendError::NotSent(why)
+        }
+        _ => SendError::NoAnswer(why),
+    }
+}

@@ -1,0 +1,100 @@
+//! One repository's memory on a node: a project without a working tree, whose store follows the
+//! team's log.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rmcp::model::CallToolResult;
+use serde_json::{Map, Value};
+use twining_engine::{Caller, EmbeddingThread, RemoteAuthor};
+use twining_model::{Authority, Channel, Origin, Trust};
+use twining_service::{
+    AccessRole, Memory, MemoryOpener, PrincipalKind, RemoteCaller, ServiceError,
+};
+use twining_store::{Housekeeper, Log, LogBase, NewLine, Store, StoreError};
+
+use super::relative_paths;
+use crate::mcp::{ToolSelection, failed, succeeded};
+use crate::project::Project;
+use crate::render::command_error::CommandError;
+
+/// Opens memories on a node.
+pub(super) struct ProjectOpener;
+
+struct ServedMemory {
+    project: Project,
+    _embedder: EmbeddingThread,
+    /// Dropped last of all: it finishes what is left to do.
+    _housekeeper: Housekeeper,
+}
+
+impl MemoryOpener for ProjectOpener {
+    fn open(&self, folder: &Path, log: Arc<dyn Log>) -> Result<Arc<dyn Memory>, ServiceError> {
+        let project = Project::served(folder)?;
+        let store = project.engine.store();
+        store.use_log(log);
+        let housekeeper = Housekeeper::start(Arc::clone(store));
+        let embedder = EmbeddingThread::start(Arc::clone(project.engine.embedding_worker()));
+        Ok(Arc::new(ServedMemory { project, _embedder: embedder, _housekeeper: housekeeper }))
+    }
+}
+
+impl Memory for ServedMemory {
+    fn store(&self) -> &Store {
+        self.project.engine.store()
+    }
+
+    fn call(
+        &self,
+        tool: &str,
+        mut fields: Map<String, Value>,
+        caller: &RemoteCaller,
+    ) -> CallToolResult {
+        let Some(verb) = ToolSelection::Remote.find(tool) else {
+            return failed(&CommandError::unavailable("NOT_FOUND", "there is no such tool"));
+        };
+        if let Some(root) = &caller.root {
+            relative_paths::relative_to(root, &mut fields);
+        }
+        let authority = if caller.confirmed { Authority::Confirmed } else { Authority::Claimed };
+        let ctx = self.project.context(caller_of(caller), authority);
+        match (verb.run)(&ctx, fields) {
+            Ok(answer) => {
+                self.project.engine.heartbeat(&ctx.caller);
+                succeeded(answer.to_json())
+            }
+            Err(problem) => failed(&problem),
+        }
+    }
+
+    fn append(
+        &self,
+        base: LogBase,
+        lines: Vec<NewLine>,
+        caller: &RemoteCaller,
+    ) -> Result<Vec<u64>, StoreError> {
+        self.project.engine.append_remote(base, &lines, &author_of(caller))
+    }
+
+    fn admit(&self, lines: Vec<NewLine>, caller: &RemoteCaller) -> Result<Vec<u64>, StoreError> {
+        self.project.engine.admit(&lines, &author_of(caller))
+    }
+}
+
+fn author_of(caller: &RemoteCaller) -> RemoteAuthor {
+    RemoteAuthor {
+        is_person: caller.principal.kind == PrincipalKind::Person,
+        may_settle: caller.role >= AccessRole::Maintainer,
+    }
+}
+
+/// Who calls, as records will say. A token is a session: two of one name are two callers.
+fn caller_of(caller: &RemoteCaller) -> Caller {
+    let origin = Origin {
+        client: caller.client.clone(),
+        session: Some(caller.principal.token_id.clone()),
+        principal: Some(caller.principal.name.clone()),
+        ..Origin::new(Channel::Http, Trust::Agent)
+    };
+    Caller { agent: caller.principal.name.clone(), origin }
+}

@@ -1,0 +1,183 @@
+//! A team service in the test's own process: the routes of linked clones over a log in memory.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use twining_engine::{Engine, RemoteAuthor};
+use twining_store::{Log, LogBase, LogError, LogLine, NewLine, Store, StoreError};
+use twining_testkit::{MemoryLog, TestProject, ids};
+
+/// What the service knows a clone by.
+pub(crate) const TOKEN: &str = "twn_test_0123456789";
+
+/// The service.
+pub(crate) struct TeamServer {
+    pub log: Arc<MemoryLog>,
+    port: u16,
+    state: Arc<ServerState>,
+}
+
+struct ServerState {
+    log: Arc<MemoryLog>,
+    engine: Mutex<Engine>,
+    claims: Mutex<(u64, String)>,
+    is_down: AtomicBool,
+    lost_answers: AtomicUsize,
+    asked: AtomicUsize,
+    _project: TestProject,
+}
+
+impl TeamServer {
+    pub(crate) fn start() -> Self {
+        let (project, log) = (TestProject::in_memory(), Arc::new(MemoryLog::default()));
+        let store = Store::open(project.place(), ids()).expect("opens");
+        store.use_log(Arc::clone(&log) as _);
+        let state = Arc::new(ServerState {
+            log: Arc::clone(&log),
+            engine: Mutex::new(Engine::new(store)),
+            claims: Mutex::default(),
+            is_down: AtomicBool::new(false),
+            lost_answers: AtomicUsize::new(0),
+            asked: AtomicUsize::new(0),
+            _project: project,
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let serving = Arc::clone(&state);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let state = Arc::clone(&serving);
+                std::thread::spawn(move || drop(state.serve(&stream)));
+            }
+        });
+        Self { log, port, state }
+    }
+
+    pub(crate) fn address(&self) -> String {
+        format!("http://127.0.0.1:{}/acme/shop", self.port)
+    }
+
+    /// Closes every connection without a word, or serves again.
+    pub(crate) fn set_down(&self, is_down: bool) {
+        self.state.is_down.store(is_down, Ordering::SeqCst);
+    }
+
+    /// Carries out the next `count` appends without answering.
+    pub(crate) fn lose_answers(&self, count: usize) {
+        self.state.lost_answers.store(count, Ordering::SeqCst);
+    }
+
+    /// How often it was connected to.
+    pub(crate) fn asked(&self) -> usize {
+        self.state.asked.load(Ordering::SeqCst)
+    }
+}
+
+impl ServerState {
+    fn serve(&self, stream: &TcpStream) -> std::io::Result<()> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        if self.is_down.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let mut reader = BufReader::new(stream);
+        let mut first = String::new();
+        reader.read_line(&mut first)?;
+        let (mut length, mut is_known) = (0, false);
+        loop {
+            let mut header = String::new();
+            reader.read_line(&mut header)?;
+            let Some((name, value)) = header.trim().split_once(':') else { break };
+            match name.to_ascii_lowercase().as_str() {
+                "content-length" => length = value.trim().parse().unwrap_or(0),
+                "authorization" => is_known = value.trim() == format!("Bearer {TOKEN}"),
+                _ => {}
+            }
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body)?;
+        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let mut words = first.split(' ');
+        let (method, path) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
+        let (status, answer) = if is_known {
+            self.answer(method, path, &body)
+        } else {
+            (401, json!({"error": "unauthorized", "message": "a valid token is needed"}))
+        };
+        let lose = |left: usize| left.checked_sub(1);
+        let is_lost = path.ends_with("v1/append")
+            && self.lost_answers.fetch_update(Ordering::SeqCst, Ordering::SeqCst, lose).is_ok();
+        if is_lost || self.is_down.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        let text = answer.to_string();
+        let mut stream = stream;
+        write!(
+            stream,
+            "HTTP/1.1 {status} x\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{text}",
+            text.len()
+        )
+    }
+
+    fn answer(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let Some(route) = path.strip_prefix("/acme/shop/") else {
+            return (404, json!({"error": "not_found"}));
+        };
+        match (method, route.split('?').next().unwrap_or("")) {
+            ("GET", "v1/since") => (200, self.since(route)),
+            ("POST", "v1/append") => match self.append(body) {
+                Ok(seqs) => (200, json!({"seqs": seqs})),
+                Err(StoreError::Log(LogError::Behind)) => (409, json!({"error": "behind"})),
+                Err(error) => (409, json!({"error": "refused", "message": error.to_string()})),
+            },
+            ("GET", "v1/claims") => {
+                let (version, body) = self.claims.lock().expect("is there").clone();
+                (200, json!({"version": version, "body": body}))
+            }
+            ("POST", "v1/claims") => {
+                let mut claims = self.claims.lock().expect("is there");
+                if body["version"] != claims.0 {
+                    return (409, json!({"error": "behind"}));
+                }
+                *claims = (claims.0 + 1, body["body"].as_str().unwrap_or("").to_owned());
+                (200, json!({"version": claims.0}))
+            }
+            _ => (404, json!({"error": "not_found"})),
+        }
+    }
+
+    fn since(&self, route: &str) -> Value {
+        let number = |name: &str| {
+            let pairs = route.split_once('?').map_or("", |(_, query)| query).split('&');
+            let value = pairs.filter_map(|pair| pair.strip_prefix(name)?.strip_prefix('=')).next();
+            value.and_then(|value| value.parse::<u64>().ok()).unwrap_or(0)
+        };
+        let until = Instant::now() + Duration::from_secs(number("wait"));
+        loop {
+            let limit = usize::try_from(number("limit")).unwrap_or(1);
+            let lines: Vec<LogLine> =
+                self.log.since(number("after"), limit).expect("a log in memory answers");
+            if !lines.is_empty() || Instant::now() >= until {
+                return json!({"lines": lines, "head": self.log.all().len()});
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn append(&self, body: &Value) -> Result<Vec<u64>, StoreError> {
+        let author = RemoteAuthor { is_person: false, may_settle: true };
+        let lines: Vec<NewLine> = serde_json::from_value(body["lines"].clone())?;
+        let engine = self.engine.lock().expect("no call panics with it");
+        match &body["base"] {
+            Value::String(base) if base == "admit" => engine.admit(&lines, &author),
+            Value::String(_) => engine.append_remote(LogBase::Any, &lines, &author),
+            base => {
+                let at = base["at"].as_u64().expect("a number");
+                engine.append_remote(LogBase::At(at), &lines, &author)
+            }
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! Attacks on `twining serve` by raw requests. The numbers are those of the list of attacks in
+//! docs/reference/service.md.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::common::team::{HttpReply, ServiceNode, Team, eventually};
+
+const MCP: &str = "/acme/shop/mcp";
+
+/// What an answer says, without what differs by the second.
+fn said(reply: &HttpReply) -> (u16, Vec<(String, String)>, String) {
+    let mut headers = reply.headers.clone();
+    headers.retain(|(name, _)| name != "date");
+    (reply.status, headers, reply.body.clone())
+}
+
+fn post(node: &ServiceNode, token: &str, summary: &str) -> Value {
+    node.call(token, "post", json!({"entry_type": "finding", "summary": summary}))
+}
+
+#[test]
+fn t1_another_tenants_repository_is_not_there() {
+    let Some(team) = Team::new() else { return };
+    team.admin(&["tenant", "add", "rival"]);
+    team.admin(&["repo", "add", "rival", "shop"]);
+    team.admin(&["repo", "add", "acme", "secret"]);
+    let token = team.token("shop", "admin");
+    let node = team.node("n1");
+    let nothing = said(&node.mcp("/acme/nothing/mcp", &token, "tools/list", json!({})));
+    assert_eq!(nothing.0, 404);
+    for path in ["/rival/shop/mcp", "/acme/secret/mcp", "/rival/nothing/mcp", "/nobody/shop/mcp"] {
+        assert_eq!(said(&node.mcp(path, &token, "tools/list", json!({}))), nothing, "{path}");
+    }
+    for route in ["v1/since", "v1/snapshot", "v1/claims"] {
+        let reply = node.get(&format!("/rival/shop/{route}"), &token);
+        assert_eq!(said(&reply), nothing, "{route}");
+    }
+}
+
+#[test]
+fn t2_only_the_path_and_the_token_say_who_and_where() {
+    let Some(team) = Team::new() else { return };
+    team.admin(&["repo", "add", "acme", "other"]);
+    let (token, of_other) = (team.token("shop", "writer"), team.token("other", "reader"));
+    let node = team.node("n1");
+    let arguments = json!({"entry_type": "finding", "summary": "mine"});
+    let params = json!({"name": "twining_post", "arguments": arguments, "tenant": "acme", "repository": "other"});
+    let headers = [
+        ("x-twining-tenant", "rival"),
+        ("x-forwarded-user", "boss"),
+        ("x-original-url", "/acme/other/mcp"),
+        ("x-forwarded-host", "evil.example"),
+    ];
+    let reply = node.mcp_with(MCP, &token, "tools/call", params, &headers);
+    assert_eq!(reply.status, 200, "{reply:?}");
+    let unknown = json!({"entry_type": "finding", "summary": "x", "principal": "boss"});
+    assert_eq!(node.call(&token, "post", unknown)["code"], "INVALID_INPUT");
+    let of_shop = node.call(&token, "recent", json!({}));
+    assert_eq!(of_shop["entries"][0]["origin"]["principal"], "agent-writer", "{of_shop}");
+    let reply = node.mcp(
+        "/acme/other/mcp",
+        &of_other,
+        "tools/call",
+        json!({"name": "twining_recent", "arguments": {}}),
+    );
+    let other = reply.json()["result"]["structuredContent"]["entries"].clone();
+    assert_eq!(other, json!([]));
+    let twice = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"tools/call","params":{"name":"twining_post","arguments":{}}}"#;
+    let reply =
+        node.request("POST", MCP, &of_other, &[("content-type", "application/json")], twice);
+    assert_eq!(reply.status, 404, "{reply:?}");
+}
+
+#[test]
+fn t3_a_path_has_one_form() {
+    let Some(team) = Team::new() else { return };
+    let token = team.token("shop", "writer");
+    let node = team.node("n1");
+    for path in [
+        "/acme%2fshop/mcp",
+        "/acme/%73hop/mcp",
+        "/ACME/shop/mcp",
+        "/acme/shop/../shop/mcp",
+        "/acme/./shop/mcp",
+        "//acme/shop/mcp",
+        "/acme/shop/mcp/",
+        "/acme/shop//mcp",
+        "/acme/shop%00/mcp",
+        "/acme/sh%C3%B6p/mcp",
+        "/acme/shop/mcp%20",
+        "/acme/shop/MCP",
+    ] {
+        assert_eq!(node.mcp(path, &token, "tools/list", json!({})).status, 404, "{path}");
+    }
+}
+
+#[test]
+fn t4_t5_ids_and_keys_of_one_repository_are_nothing_in_another() {
+    let Some(team) = Team::new() else { return };
+    team.admin(&["tenant", "add", "rival"]);
+    team.admin(&["repo", "add", "rival", "shop"]);
+    let mine = team.token("shop", "maintainer");
+    let theirs = team.token_of("rival", "shop", "maintainer", "agent");
+    let node = team.node("n1");
+    let decision = json!({
+        "domain": "storage", "scope": "src/", "summary": "theirs",
+        "context": "c", "rationale": "r",
+    });
+    let call = json!({"name": "twining_decide", "arguments": decision});
+    let decided = node.mcp("/rival/shop/mcp", &theirs, "tools/call", call).json();
+    let id = decided["result"]["structuredContent"]["id"].clone();
+    assert!(id.is_string(), "{decided}");
+    let found = node.call(&mine, "trace", json!({"decision_id": id}));
+    assert_eq!(found["code"], "NOT_FOUND", "{found}");
+    let refused = node.call(&mine, "override", json!({"decision_id": id, "reason": "no"}));
+    assert_eq!(refused["code"], "NOT_FOUND", "{refused}");
+    let line = |summary: &str| {
+        json!({"base": "any", "lines": [{"key": "01M7EB3QY8BCK1T7V2TH9HG8T6", "change": {
+            "entries": [{"id": "01M7EB3QY8BCK1T7V2TH9HG8T6", "entry_type": "finding", "summary": summary}],
+        }}]})
+    };
+    let of_theirs = node.post("/rival/shop/v1/append", &theirs, &line("a"));
+    assert_eq!(of_theirs.status, 200, "{of_theirs:?}");
+    let of_mine = node.post("/acme/shop/v1/append", &mine, &line("b"));
+    assert_eq!(of_mine.json()["seqs"], json!([1]), "t6: no relation to the other tenant's key");
+}
+
+#[test]
+fn t13_only_a_whole_and_good_token_in_its_header_opens() {
+    let Some(team) = Team::new() else { return };
+    let added = team.admin(&[
+        "token", "add", "--tenant", "acme", "--repo", "shop", "--role", "reader", "--name", "x",
+    ]);
+    let (id, token) =
+        (added["id"].as_str().expect("an id"), added["token"].as_str().expect("text"));
+    let (node, other) = (team.node("n1"), team.node("n2"));
+    let ask = |token: &str| node.get("/acme/shop/v1/claims", token).status;
+    assert_eq!(ask(token), 200);
+    assert_eq!(other.get("/acme/shop/v1/claims", token).status, 200);
+    let none = node.get("/acme/shop/v1/claims", "");
+    assert_eq!((none.status, none.header("www-authenticate")), (401, Some("Bearer")));
+    let wrong = [
+        token[..token.len() - 1].to_owned(),
+        format!("{token}a"),
+        format!("twn_{id}_"),
+        format!("twn_{id}"),
+        "twn_".to_owned(),
+        token.to_uppercase(),
+        token.to_lowercase(),
+        token.replacen("twn_", "TWN_", 1),
+    ];
+    for wrong in wrong {
+        assert_eq!(said(&node.get("/acme/shop/v1/claims", &wrong)), said(&none), "{wrong}");
+    }
+    let twice = format!(
+        "GET /acme/shop/v1/claims HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {token}\r\nauthorization: Bearer {token}\r\n\r\n"
+    );
+    assert_eq!(node.send(&twice).status, 401);
+    let path = format!("/acme/shop/v1/claims?access_token={token}");
+    assert_eq!(node.get(&path, "").status, 401);
+    let cookie = format!("token={token}");
+    let headers = [("cookie", cookie.as_str())];
+    assert_eq!(node.request("GET", "/acme/shop/v1/claims", "", &headers, "").status, 401);
+
+    team.admin(&["token", "revoke", id]);
+    let took = eventually("it is revoked on every node", || {
+        ask(token) == 401 && other.get("/acme/shop/v1/claims", token).status == 401
+    });
+    assert!(took < Duration::from_secs(1), "{took:?}");
+    let expired = team.token("shop", "reader");
+    team.postgres.sql("test0", "update twining.token set expires_at = now() - interval '1 second'");
+    assert_eq!(ask(&expired), 401);
+}
+
+#[test]
+fn t15_no_token_is_in_logs_metrics_or_replies() {
+    let Some(team) = Team::new() else { return };
+    let token = team.token("shop", "writer");
+    let canary = "ghp_Zq3v9LmN2xRt7Wb5Kc8Yd1Pf4Hj6Sg0AuTeQ";
+    let node = team.node("n1");
+    let secret = format!("the token is {token} and the key is {canary}");
+    let posted = post(&node, &token, &secret);
+    assert!(!posted["redacted"].is_null(), "{posted}");
+    node.get(&format!("/acme/shop/v1/since?after={token}"), &token);
+    node.get(&format!("/{token}/shop/mcp"), &token);
+    node.post("/acme/shop/v1/append", &token, &json!({"base": token, "lines": []}));
+    node.mcp(MCP, &token, "tools/call", json!({"name": token, "arguments": {"x": canary}}));
+    let host = format!("GET / HTTP/1.1\r\nhost: {token}\r\nconnection: close\r\n\r\n");
+    node.send(&host);
+    let stored = node.call(&token, "recent", json!({})).to_string();
+    for (place, text) in [("log", node.log()), ("metrics", node.metrics().body), ("memory", stored)]
+    {
+        assert!(!text.contains(&token) && !text.contains(canary), "in the {place}: {text}");
+        assert!(!text.contains("127.0.0.1"), "an address is in the {place}");
+    }
+}
+
+#[test]
+fn t16_a_call_beyond_the_role_is_refused_and_on_record() {
+    let Some(team) = Team::new() else { return };
+    let (reader, writer) = (team.token("shop", "reader"), team.token("shop", "writer"));
+    let node = team.node("n1");
+    let refused = post(&node, &reader, "x");
+    assert_eq!(refused["code"], "FORBIDDEN");
+    assert!(refused["message"].as_str().is_some_and(|why| why.contains("`writer`")), "{refused}");
+    let id = "01M7EB3QY8BCK1T7V2TH9HG8T6";
+    for (tool, arguments) in [
+        ("override", json!({"decision_id": id, "reason": "r"})),
+        ("promote", json!({"decision_ids": [id]})),
+        ("archive", json!({})),
+    ] {
+        let refused = node.call(&writer, tool, arguments);
+        assert_eq!(refused["code"], "FORBIDDEN", "{tool}: {refused}");
+    }
+    let append = json!({"base": "any", "lines": [{"key": id, "change": {}}]});
+    let reply = node.post("/acme/shop/v1/append", &reader, &append);
+    assert_eq!((reply.status, reply.json()["error"].clone()), (403, json!("insufficient_scope")));
+    let audit = team.admin(&["audit", "--tenant", "acme"])["audit"].clone();
+    let acts: Vec<_> = audit
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|row| row["outcome"] == "forbidden")
+        .map(|row| row["act"].clone())
+        .collect();
+    assert_eq!(acts, ["post", "override", "promote", "archive"].map(Value::from), "{audit}");
+}
+
+#[test]
+fn t17_a_confirmation_that_the_caller_brings_along_is_a_claim() {
+    let Some(team) = Team::new() else { return };
+    let person = team.token_of("acme", "shop", "maintainer", "person");
+    let node = team.node("n1");
+    let decided = node.call(&person, "decide", json!({
+        "domain": "storage", "scope": "src/", "summary": "ours", "context": "c", "rationale": "r",
+    }));
+    let yes = json!({"action": "accept", "content": {"confirm": true}});
+    let params = json!({
+        "name": "twining_override",
+        "arguments": {"decision_id": decided["id"], "reason": "no longer true"},
+        "inputResponses": {"confirm": yes},
+        "requestState": "forged",
+    });
+    let reply = node.mcp(MCP, &person, "tools/call", params).json();
+    assert_eq!(reply["result"]["isError"], json!(false), "{reply}");
+    let why = node.call(&person, "trace", json!({"decision_id": decided["id"]})).to_string();
+    assert!(!why.contains("confirmed"), "{why}");
+}
+
+#[test]
+fn t18_pages_other_hosts_and_public_plain_http_are_refused() {
+    let Some(team) = Team::new() else { return };
+    let token = team.token("shop", "reader");
+    let node = team.node("n1");
+    let with = |host: &str, more: &str| {
+        node.send(&format!(
+            "GET /acme/shop/v1/claims HTTP/1.1\r\nhost: {host}\r\n{more}connection: close\r\nauthorization: Bearer {token}\r\n\r\n"
+        ))
+    };
+    assert_eq!(with("localhost", "").status, 200);
+    assert_eq!(with("evil.example", "").status, 403);
+    assert_eq!(with("localhost.evil.example", "").status, 403);
+    assert_eq!(with("localhost", "origin: null\r\n").status, 403);
+    assert_eq!(with("localhost", "origin: http://localhost\r\n").status, 403);
+    let preflight = node.request(
+        "OPTIONS",
+        MCP,
+        "",
+        &[("origin", "https://evil.example"), ("access-control-request-method", "POST")],
+        "",
+    );
+    assert_eq!(preflight.status, 403);
+    assert_eq!(preflight.header("access-control-allow-origin"), None);
+    let data = team.path("public");
+    let data = data.to_str().expect("is text");
+    let public = team.command(&["--listen", "0.0.0.0:0", "--data", data]).output().expect("runs");
+    assert_eq!(public.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&public.stderr).into_owned();
+    assert!(said.contains("--tls-cert") && said.contains("--behind-proxy"), "{said}");
+}
+
+#[test]
+fn t19_what_is_too_large_or_too_deep_is_refused() {
+    let Some(team) = Team::new() else { return };
+    let token = team.token("shop", "writer");
+    let node = team.node("n1");
+    let large = "x".repeat(1024 * 1024 + 1);
+    let arguments = json!({"entry_type": "finding", "summary": large});
+    assert_eq!(node.try_call(&token, "post", arguments).status, 413);
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let headers = [("content-type", "application/json")];
+    let reply = node.request("POST", "/acme/shop/v1/append", &token, &headers, &deep);
+    assert_eq!(reply.status, 400);
+    let key = "01M7EB3QY8BCK1T7V2TH9HG8T6";
+    let many: Vec<_> = (0..1001).map(|_| json!({"key": key, "change": {}})).collect();
+    let reply = node.post("/acme/shop/v1/append", &token, &json!({"base": "any", "lines": many}));
+    assert_eq!(reply.status, 400);
+}
+
+#[test]
+fn t20_a_token_that_floods_is_told_to_wait() {
+    let Some(team) = Team::new() else { return };
+    let (token, other) = (team.token("shop", "reader"), team.token("shop", "reader"));
+    let node = team.node("n1");
+    let refused = (0..400)
+        .map(|_| node.get("/acme/shop/v1/claims", &token))
+        .find(|reply| reply.status == 429)
+        .expect("has a limit");
+    assert_eq!(refused.header("retry-after"), Some("1"));
+    assert_eq!(node.get("/acme/shop/v1/claims", &other).status, 200);
+}
+
+#[test]
+fn t22_what_a_clone_forges_is_overwritten_or_refused() {
+    let Some(team) = Team::new() else { return };
+    let machine = team.token_of("acme", "shop", "writer", "machine");
+    let node = team.node("n1");
+    let key = |n: u32| format!("01M7EB3QY8BCK1T7V2TH9HG8T{n}");
+    let append = |n: u32, change: Value| {
+        let body = json!({"base": "any", "lines": [{"key": key(n), "change": change}]});
+        node.post("/acme/shop/v1/append", &machine, &body)
+    };
+    let forged = append(
+        0,
+        json!({"entries": [{
+            "id": key(0), "timestamp": "2099-01-01T00:00:00.000Z", "entry_type": "finding",
+            "summary": "s", "agent_id": "ada", "scope": "project",
+            "origin": {"via": "cli", "trust": "human", "principal": "boss"},
+        }]}),
+    );
+    assert_eq!(forged.status, 200, "{forged:?}");
+    let entry = node.call(&machine, "recent", json!({}))["entries"][0].clone();
+    assert_eq!(entry["origin"]["principal"], "machine-writer", "{entry}");
+    assert_eq!(entry["origin"]["trust"], "agent");
+    assert!(entry["timestamp"].as_str().is_some_and(|at| at < "2099"), "{entry}");
+    let decided = node.call(&machine, "decide", json!({
+        "domain": "storage", "scope": "src/", "summary": "ours", "context": "c", "rationale": "r",
+    }));
+    let id = decided["id"].clone();
+    let replaced = append(1, json!({"decisions": [{"id": id, "summary": "theirs"}]}));
+    assert_eq!(replaced.status, 400, "{replaced:?}");
+    let overridden =
+        append(2, json!({"amendments": [{"id": id, "set": {"status": "overridden"}}]}));
+    assert_eq!(overridden.json()["error"], "refused", "{overridden:?}");
+    let outside =
+        append(3, json!({"turns": [{"feature": "../..", "task": "t", "number": 1, "text": "x"}]}));
+    assert_eq!(outside.json()["error"], "refused", "{outside:?}");
+    let of_tree = append(4, json!({"documents": [{"path": ".twining/policy.yml", "text": "x"}]}));
+    assert_eq!(of_tree.status, 200, "what is not shared is left out: {of_tree:?}");
+    let since = node.get("/acme/shop/v1/since?after=0", &machine).body;
+    assert!(!since.contains("policy.yml"), "{since}");
+    let why = node.call(&machine, "why", json!({"scope": "src/"}));
+    assert_eq!(why["decisions"][0]["summary"], "ours");
+}

@@ -1,0 +1,297 @@
+//! Nodes of `twining serve` on one PostgreSQL: what one is told, all know; one that dies is not
+//! missed; the database may go away and come back.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::common::Project;
+use crate::common::team::{ServiceNode, Team, eventually, files_below};
+
+fn decision(summary: &str) -> Value {
+    json!({
+        "domain": "storage", "scope": "src/cache/", "summary": summary,
+        "context": "reads are slow", "rationale": "it is simple",
+    })
+}
+
+fn summaries(node: &ServiceNode, token: &str) -> Vec<String> {
+    let why = node.call(token, "why", json!({"scope": "src/cache/"}));
+    let decisions = why["decisions"].as_array().cloned().unwrap_or_default();
+    let summary = |decision: &Value| decision["summary"].as_str().unwrap_or_default().to_owned();
+    decisions.iter().map(summary).collect()
+}
+
+#[test]
+fn a_decision_on_one_node_is_known_on_another_and_outlives_both() {
+    let Some(team) = Team::new() else { return };
+    let (writer, reader) = (team.token("shop", "writer"), team.token("shop", "reader"));
+    let (mut first, second) = (team.node("n1"), team.node("n2"));
+
+    let decided = first.call(&writer, "decide", decision("use sqlite"));
+    assert!(decided["id"].is_string(), "{decided}");
+    assert_eq!(summaries(&second, &reader), ["use sqlite"]);
+
+    first.kill();
+    assert_eq!(summaries(&second, &reader), ["use sqlite"]);
+    let posted = second.call(
+        &writer,
+        "post",
+        json!({
+            "entry_type": "finding", "summary": "the cache is cold", "scope": "/home/ada/x.rs",
+        }),
+    );
+    assert_eq!(posted["code"], "INVALID_INPUT", "another machine's path: {posted}");
+    let params = json!({"name": "twining_post", "arguments": {
+        "entry_type": "finding", "summary": "the cache is cold", "scope": "/home/ada/shop/src/cache/x.rs",
+    }});
+    let root = [("twining-root", "/home/ada/shop")];
+    let posted = second.mcp_with("/acme/shop/mcp", &writer, "tools/call", params, &root).json();
+    assert_eq!(posted["result"]["isError"], json!(false), "{posted}");
+
+    let third = team.node("n3");
+    let recent = third.call(&reader, "recent", json!({}));
+    let entry = recent["entries"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .find(|entry| entry["summary"] == "the cache is cold")
+        .expect("is there");
+    assert_eq!(entry["scope"], "src/cache/x.rs");
+    assert_eq!(entry["agent_id"], "agent-writer");
+    let exported = team.path("exported");
+    let to = exported.to_str().expect("is text");
+    team.admin(&["export", "--tenant", "acme", "--repo", "shop", "--to", to]);
+    let records = files_below(&exported.join(".twining"));
+    let all: String = records.iter().map(|(_, text)| String::from_utf8_lossy(text)).collect();
+    assert!(all.contains("use sqlite") && all.contains("\"principal\":\"agent-writer\""));
+}
+
+#[test]
+fn rivals_decided_on_two_nodes_at_once_are_never_both_active() {
+    let Some(team) = Team::new() else { return };
+    let writer = team.token("shop", "writer");
+    let (first, second) = (team.node("n1"), team.node("n2"));
+    std::thread::scope(|scope| {
+        for (node, choice) in [(&first, "use redis"), (&second, "use sqlite")] {
+            let writer = &writer;
+            scope.spawn(move || node.call(writer, "decide", decision(choice)));
+        }
+    });
+    let why = first.call(&writer, "why", json!({"scope": "src/cache/"}));
+    let decisions = why["decisions"].as_array().expect("a list");
+    let active = decisions.iter().filter(|decision| decision["status"] == "active").count();
+    assert_eq!((decisions.len(), active), (2, 1), "{why}");
+}
+
+#[test]
+fn a_claim_on_one_node_keeps_agents_out_on_another() {
+    let Some(team) = Team::new() else { return };
+    let (ada, bob) = (team.token("shop", "writer"), team.token("shop", "maintainer"));
+    let (first, second) = (team.node("n1"), team.node("n2"));
+    let claim = json!({"paths": ["src/auth/"], "reason": "rewriting", "agent_id": "ada"});
+    let claimed = first.call(&ada, "claim", claim);
+    assert_eq!(claimed["claim"]["agent_id"], "ada", "{claimed}");
+    let refused =
+        second.call(&bob, "claim", json!({"paths": ["src/auth/jwt.rs"], "agent_id": "bob"}));
+    assert_eq!(refused["code"], "CLAIMED", "{refused}");
+    let doc = second.get("/acme/shop/v1/claims", &bob).json();
+    assert_eq!(doc["version"], 1, "{doc}");
+    let late = second.post(
+        "/acme/shop/v1/claims",
+        &bob,
+        &json!({"version": 0, "body": "{\"claims\":[]}"}),
+    );
+    assert_eq!((late.status, late.json()["error"].clone()), (409, json!("behind")));
+}
+
+#[test]
+fn without_the_database_reads_go_on_and_writes_wait() {
+    let Some(team) = Team::new() else { return };
+    let writer = team.token("shop", "writer");
+    let mut node = team.node("n1");
+    node.call(&writer, "decide", decision("use sqlite"));
+    assert_eq!(node.get("/readyz", "").body, "ready");
+
+    team.postgres.kill();
+    assert_eq!(summaries(&node, &writer), ["use sqlite"]);
+    let refused = node.try_call(&writer, "decide", decision("use redis"));
+    assert_eq!((refused.status, refused.header("retry-after")), (503, Some("1")), "{refused:?}");
+    eventually("the node says that it is not ready", || node.get("/readyz", "").status == 503);
+    assert_eq!(node.get("/healthz", "").body, "ok");
+
+    team.postgres.restart();
+    eventually("the node comes back", || node.get("/readyz", "").status == 200);
+    eventually("it writes again", || {
+        node.try_call(&writer, "post", json!({"entry_type": "status", "summary": "back"})).status
+            == 200
+    });
+    assert_eq!(node.end(), Some(0));
+}
+
+#[test]
+fn a_clone_follows_appends_and_waits_for_lines() {
+    let Some(team) = Team::new() else { return };
+    let machine = team.token_of("acme", "shop", "writer", "machine");
+    let (first, second) = (team.node("n1"), team.node("n2"));
+    let line = |key: &str, summary: &str| {
+        json!({"key": key, "change": {"entries": [{
+            "id": key, "timestamp": "2026-11-01T10:00:00.000Z", "agent_id": "ada",
+            "entry_type": "finding", "summary": summary, "scope": "project",
+        }]}})
+    };
+    let append = |base: Value, lines: Value| {
+        first.post("/acme/shop/v1/append", &machine, &json!({"base": base, "lines": lines}))
+    };
+    let (one, two) = ("01M7EB3QY8BCK1T7V2TH9HG8T6", "01M7EB3QY8BCK1T7V2TH9HG8T7");
+    assert_eq!(append(json!("any"), json!([line(one, "a")])).json()["seqs"], json!([1]));
+    assert_eq!(append(json!("any"), json!([line(one, "a")])).json()["seqs"], json!([1]), "again");
+    let other = append(json!("any"), json!([line(one, "b")]));
+    assert_eq!((other.status, other.json()["error"].clone()), (409, json!("refused")));
+    assert_eq!(append(json!("admit"), json!([line(two, "c")])).json()["seqs"], json!([2]));
+
+    let since = second.get("/acme/shop/v1/since?after=1", &machine).json();
+    assert_eq!((&since["head"], &since["lines"][0]["seq"]), (&json!(2), &json!(2)), "{since}");
+    let asked = Instant::now();
+    let empty = second.get("/acme/shop/v1/since?after=2&wait=1", &machine).json();
+    assert_eq!(empty["lines"], json!([]));
+    assert!(asked.elapsed() >= Duration::from_secs(1));
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| second.get("/acme/shop/v1/since?after=2&wait=30", &machine));
+        std::thread::sleep(Duration::from_millis(300));
+        first.call(&machine, "post", json!({"entry_type": "status", "summary": "d"}));
+        let told = waiting.join().expect("answers").json();
+        assert_eq!(told["lines"][0]["seq"], 3, "{told}");
+    });
+    assert!(asked.elapsed() < Duration::from_secs(20));
+    let snapshot = second.get("/acme/shop/v1/snapshot", &machine).body;
+    assert_eq!(snapshot.lines().filter(|line| line.contains("\"seq\":")).count(), 3, "{snapshot}");
+}
+
+#[test]
+fn both_eras_of_the_protocol_are_answered() {
+    let Some(team) = Team::new() else { return };
+    let token = team.token("shop", "reader");
+    let node = team.node("n1");
+    let legacy = |body: Value, version: &str| {
+        let headers = [
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
+            ("mcp-protocol-version", version),
+        ];
+        node.request("POST", "/acme/shop/mcp", &token, &headers, &body.to_string())
+    };
+    let hello = legacy(
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": {"name": "old", "version": "1"},
+        }}),
+        "2025-11-25",
+    );
+    assert_eq!(hello.status, 200, "{hello:?}");
+    assert_eq!(hello.json()["result"]["protocolVersion"], "2025-11-25");
+    assert_eq!(hello.header("mcp-session-id"), None);
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(legacy(initialized, "2025-11-25").status, 202);
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    let old = legacy(list, "2025-11-25").json();
+    let new = node.mcp("/acme/shop/mcp", &token, "tools/list", json!({})).json();
+    let names = |answer: &Value| {
+        let tools = answer["result"]["tools"].as_array().expect("a list").clone();
+        tools.iter().map(|tool| tool["name"].as_str().expect("text").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&old), names(&new));
+    assert!(names(&new).contains(&"twining_why".to_owned()));
+    assert!(!names(&new).contains(&"twining_verify".to_owned()), "it needs a working tree");
+    let discovered = node.mcp("/acme/shop/mcp", &token, "server/discover", json!({})).json();
+    let versions = discovered["result"]["supportedVersions"].as_array().expect("a list");
+    assert!(versions.contains(&json!("2026-07-28")), "{discovered}");
+    assert_eq!(node.get("/acme/shop/mcp", &token).status, 405);
+    let headers = [
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", "2026-07-28"),
+        ("mcp-method", "tools/list"),
+    ];
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "twining_why", "arguments": {"scope": "src/"}, "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        },
+    }});
+    let mismatch = node.request("POST", "/acme/shop/mcp", &token, &headers, &body.to_string());
+    assert_eq!((mismatch.status, &mismatch.json()["error"]["code"]), (400, &json!(-32020)));
+}
+
+#[test]
+fn a_node_is_seen_and_ends_in_order() {
+    let Some(team) = Team::new() else { return };
+    let token = team.token("shop", "writer");
+    let mut node = team.node("n1");
+    node.call(&token, "post", json!({"entry_type": "status", "summary": "here"}));
+    node.call(&token, "recent", json!({}));
+    let metrics = node.metrics().body;
+    assert!(metrics.contains("twining_calls_total{verb=\"post\",outcome=\"ok\"} 1"), "{metrics}");
+    assert!(metrics.contains("twining_open_repositories 1"), "{metrics}");
+    assert_eq!(node.get("/metrics", &token).status, 404, "only on its own port");
+    assert_eq!(node.end(), Some(0));
+    let log = node.log();
+    let line = log.lines().find(|line| line.contains("\"verb\":\"post\"")).expect("a line");
+    let line: Value = serde_json::from_str(line).expect("is JSON");
+    assert_eq!(line["tenant"], "acme");
+    assert_eq!(line["outcome"], "ok");
+    assert!(log.contains("\"event\":\"ended\""), "{log}");
+}
+
+/// A checkout that is linked to a node.
+fn linked(team: &Team, node: &ServiceNode) -> Project {
+    let project = Project::new();
+    let token = team.token_of("acme", "shop", "writer", "machine");
+    let address = format!("http://127.0.0.1:{}/acme/shop", node.port);
+    let ran = project.run_with(&["link", &address, "--yes"], &format!("{token}\n"));
+    assert_eq!(ran.code, 0, "{ran:?}");
+    project
+}
+
+#[test]
+fn linked_clones_and_an_agent_without_one_share_a_memory() {
+    let Some(team) = Team::new() else { return };
+    let agent = team.token("shop", "writer");
+    let (mut first, second) = (team.node("n1"), team.node("n2"));
+    first.call(&agent, "decide", decision("use sqlite"));
+    let (ada, bob) = (linked(&team, &first), linked(&team, &second));
+    assert_eq!(ada.json(&["why", "src/cache/"])["decisions"][0]["summary"], "use sqlite");
+
+    ada.json(&["post", "finding", "the cache is cold"]);
+    let recent = second.call(&agent, "recent", json!({}));
+    assert_eq!(recent["entries"][0]["summary"], "the cache is cold", "{recent}");
+    assert_eq!(recent["entries"][0]["origin"]["principal"], "machine-writer");
+
+    first.kill();
+    let offline = ada.json(&[
+        "decide",
+        "use redis",
+        "--domain",
+        "storage",
+        "--scope",
+        "src/cache/",
+        "--context",
+        "c",
+        "--rationale",
+        "r",
+    ]);
+    assert_eq!(offline["synced"], json!(false), "{offline}");
+    second.call(&agent, "post", json!({"entry_type": "status", "summary": "meanwhile"}));
+    let data = team.node_with("n1", &["--listen", &format!("127.0.0.1:{}", first.port)]);
+    ada.json(&["sync"]);
+    bob.json(&["sync"]);
+    let statuses = |project: &Project| {
+        let why = project.json(&["why", "src/cache/"]);
+        let decisions = why["decisions"].as_array().expect("a list").clone();
+        let active = decisions.iter().filter(|decision| decision["status"] == "active").count();
+        (decisions.len(), active)
+    };
+    assert_eq!((statuses(&ada), statuses(&bob)), ((2, 1), (2, 1)));
+    drop(data);
+}
