@@ -185,7 +185,7 @@ fn opened(project: &TestProject, connection: &Arc<LogConnection>) -> Engine {
 }
 
 fn caller() -> Caller {
-    let origin = Origin { client: None, session: None, via: Channel::Mcp, trust: Trust::Agent };
+    let origin = Origin::new(Channel::Mcp, Trust::Agent);
     Caller { agent: "ada".to_owned(), origin }
 }
 
@@ -361,8 +361,7 @@ fn line(change: Change) -> NewLine {
 fn a_hostile_clone_claims_nothing_that_the_service_does_not_know() {
     let node = Node::for_maintainers();
     let engine = node.engine.lock().expect("no test panics with it");
-    let human =
-        Some(Origin { client: None, session: None, via: Channel::Cli, trust: Trust::Human });
+    let human = Some(Origin::new(Channel::Cli, Trust::Human));
     let store = engine.store();
     let forged = Entry {
         origin: human.clone(),
