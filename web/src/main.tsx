@@ -17,6 +17,10 @@ startRouter();
 startKeys();
 guardFocus();
 startExchange();
+// A fresh link opened in this tab changes only the fragment, which loads nothing by itself.
+addEventListener("hashchange", () => {
+  if (location.hash.startsWith("#c=")) location.reload();
+});
 // The header in the file is there to be seen before this runs.
 document.body.replaceChildren();
 render(<App />, document.body);

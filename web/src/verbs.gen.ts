@@ -295,7 +295,8 @@ export interface Verbs {
         origin?: {
           client?: string;
           session?: string;
-          via: "mcp" | "cli" | "hook" | "web" | "import" | "repository" | "unknown";
+          principal?: string;
+          via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
         };
       }[];
@@ -347,7 +348,8 @@ export interface Verbs {
         origin?: {
           client?: string;
           session?: string;
-          via: "mcp" | "cli" | "hook" | "web" | "import" | "repository" | "unknown";
+          principal?: string;
+          via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
         };
       }[];
@@ -379,7 +381,8 @@ export interface Verbs {
           origin?: {
             client?: string;
             session?: string;
-            via: "mcp" | "cli" | "hook" | "web" | "import" | "repository" | "unknown";
+            principal?: string;
+            via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
             trust: "imported" | "tool" | "agent" | "human";
           };
         };
@@ -427,7 +430,8 @@ export interface Verbs {
         origin?: {
           client?: string;
           session?: string;
-          via: "mcp" | "cli" | "hook" | "web" | "import" | "repository" | "unknown";
+          principal?: string;
+          via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
         };
       }[];
@@ -516,7 +520,8 @@ export interface Verbs {
         origin: {
           client?: string;
           session?: string;
-          via: "mcp" | "cli" | "hook" | "web" | "import" | "repository" | "unknown";
+          principal?: string;
+          via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
         };
         alternatives_count: number;
@@ -717,7 +722,8 @@ export interface Verbs {
           origin?: {
             client?: string;
             session?: string;
-            via: "mcp" | "cli" | "hook" | "web" | "import" | "repository" | "unknown";
+            principal?: string;
+            via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
             trust: "imported" | "tool" | "agent" | "human";
           };
         };
@@ -825,7 +831,8 @@ export interface Verbs {
         origin?: {
           client?: string;
           session?: string;
-          via: "mcp" | "cli" | "hook" | "web" | "import" | "repository" | "unknown";
+          principal?: string;
+          via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
         };
       };
@@ -848,7 +855,8 @@ export interface Verbs {
         origin?: {
           client?: string;
           session?: string;
-          via: "mcp" | "cli" | "hook" | "web" | "import" | "repository" | "unknown";
+          principal?: string;
+          via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
         };
       }[];
@@ -915,7 +923,8 @@ export interface Verbs {
         origin?: {
           client?: string;
           session?: string;
-          via: "mcp" | "cli" | "hook" | "web" | "import" | "repository" | "unknown";
+          principal?: string;
+          via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
         };
       };
@@ -931,7 +940,8 @@ export interface Verbs {
           origin?: {
             client?: string;
             session?: string;
-            via: "mcp" | "cli" | "hook" | "web" | "import" | "repository" | "unknown";
+            principal?: string;
+            via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
             trust: "imported" | "tool" | "agent" | "human";
           };
         };
@@ -964,7 +974,8 @@ export interface Verbs {
           origin?: {
             client?: string;
             session?: string;
-            via: "mcp" | "cli" | "hook" | "web" | "import" | "repository" | "unknown";
+            principal?: string;
+            via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
             trust: "imported" | "tool" | "agent" | "human";
           };
         };
@@ -992,7 +1003,8 @@ export interface Verbs {
         origin?: {
           client?: string;
           session?: string;
-          via: "mcp" | "cli" | "hook" | "web" | "import" | "repository" | "unknown";
+          principal?: string;
+          via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
         };
       }[];
@@ -1403,7 +1415,8 @@ export interface Verbs {
         origin?: {
           client?: string;
           session?: string;
-          via: "mcp" | "cli" | "hook" | "web" | "import" | "repository" | "unknown";
+          principal?: string;
+          via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
         };
         timestamp?: string;
@@ -1525,7 +1538,8 @@ export interface Verbs {
         origin?: {
           client?: string;
           session?: string;
-          via: "mcp" | "cli" | "hook" | "web" | "import" | "repository" | "unknown";
+          principal?: string;
+          via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
         };
         timestamp?: string;
@@ -1832,7 +1846,8 @@ export interface Verbs {
           origin?: {
             client?: string;
             session?: string;
-            via: "mcp" | "cli" | "hook" | "web" | "import" | "repository" | "unknown";
+            principal?: string;
+            via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
             trust: "imported" | "tool" | "agent" | "human";
           };
         };

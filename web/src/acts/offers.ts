@@ -152,7 +152,7 @@ export function reopenFeature(feature: Feature): Act {
     verb: "report",
     input: { feature: feature.id, role: "person", outcome: "reopened" },
     fields: [{ ...REASON, name: "summary" }],
-    then: "It is pending again, its failed tests are forgotten, and the next agent may take it up with your words.",
+    then: "It is pending again, its failed tests are forgotten, and the next agent may take it up; assemble tells it your words.",
     command: `twining report ${quoted(feature.id)} --role person --outcome reopened --summary "…"`,
     subjects: [{ id: feature.id, summary: feature.description }],
   };
@@ -165,7 +165,7 @@ export function liftGuard(guard: { id: string }): Act {
     verb: "guard_bypass",
     input: { guard: guard.id },
     fields: [MINUTES, REASON],
-    then: "It stops nothing until then. Every agent in this project may do what it forbids; your name and reason are recorded.",
+    then: "It stops nothing for the minutes you give. Every agent in this project may do what it forbids; your name and reason are recorded.",
     command: `twining guard bypass ${guard.id} --for <minutes>m --why <reason>`,
     subjects: [{ id: guard.id, summary: guard.id }],
   };

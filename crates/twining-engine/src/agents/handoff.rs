@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use twining_model::{
     Change, Entry, EntryType, Handoff, HandoffFile, HandoffResult, HandoffSnapshot, Id,
-    InvalidInput, JsonDocument, ProjectRoot, Scope, limits, text,
+    InvalidInput, JsonDocument, ProjectRoot, Scope, Trust, limits, text,
 };
 use twining_store::{AgentFiles, StoreError};
 
@@ -220,6 +220,7 @@ pub(crate) fn plan_acknowledge(
     };
     let mut handoff: Handoff = serde_json::from_slice(&bytes).map_err(damaged)?;
     let me = &stamp.caller.agent;
+    let is_person = stamp.caller.origin.trust == Trust::Human;
     match (&handoff.acknowledged_by, &handoff.target_agent) {
         (Some(taken), _) if taken == me => {
             return Ok((Change::default(), HandoffSummary::of(handoff)));
@@ -234,7 +235,8 @@ pub(crate) fn plan_acknowledge(
                     .to_owned(),
             });
         }
-        (None, Some(target)) if target != me => {
+        // A person may take over what an agent left lying.
+        (None, Some(target)) if target != me && !is_person => {
             return Err(Failure::OutOfStep {
                 why: format!(
                     "this handoff is for `{}`, but you are `{}`",

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use twining_model::{
-    Agent, Change, Channel, Claim, HandoffSnapshot, Id, InvalidInput, JsonDocument, Time,
+    Agent, Change, Channel, Claim, HandoffSnapshot, Id, InvalidInput, JsonDocument, Time, Trust,
     json_document, limits, text, words,
 };
 use twining_store::{AgentFiles, Config, Documents, Durability, StoreError, config, disk};
@@ -572,6 +572,10 @@ impl Engine {
     /// Remembers that an agent called, once a minute and never by waiting. What
     /// fails here is tried again at the next call.
     pub fn heartbeat(&self, caller: &Caller) {
+        // A person at the page or a terminal is no agent at work.
+        if caller.origin.trust == Trust::Human {
+            return;
+        }
         let stamp = self.stamp(caller);
         if !self.is_due(&caller.agent, stamp.at) {
             return;

@@ -1,8 +1,10 @@
 //! What binds an agent besides the policy: decisions and reviewed knowledge that
 //! say what must not be used.
 
+use std::collections::BTreeSet;
+
 use twining_model::{Authority, CaseFolding, Decision, DecisionStatus, Scope, Trust, text};
-use twining_store::{Decisions, StoreError};
+use twining_store::{Decisions, StoreError, UnsettledDecision, View};
 
 use crate::engine::Engine;
 use crate::failure::Failure;
@@ -88,8 +90,24 @@ fn carries(successor: &Decision, old: &Decision, item: &str) -> bool {
 }
 
 /// Whether a person made it.
-pub(crate) fn is_by_person(decision: &Decision) -> bool {
+fn is_by_person(decision: &Decision) -> bool {
     decision.origin.as_ref().is_some_and(|origin| origin.trust == Trust::Human)
+}
+
+/// Overrides that no person confirmed, and that no person's decision took the place of.
+pub(crate) fn open_claimed_overrides(view: &View<'_>) -> Result<Vec<UnsettledDecision>, Failure> {
+    let mut open = view.decisions().unconfirmed_overrides()?;
+    let mut settled = BTreeSet::new();
+    for UnsettledDecision { id, .. } in &open {
+        for successor in view.decisions().successors(id)? {
+            let new = view.decisions().get(&successor)?;
+            if new.is_some_and(|new| is_by_person(&new) && new.status.binds()) {
+                settled.insert(id.clone());
+            }
+        }
+    }
+    open.retain(|claimed| !settled.contains(&claimed.id));
+    Ok(open)
 }
 
 /// Whether it was never in force: it disagreed with others when it was made. One that

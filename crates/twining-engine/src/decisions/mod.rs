@@ -16,7 +16,7 @@ mod status_change;
 mod tests;
 mod why;
 
-pub(crate) use clauses::{clause_of_decision, clause_of_edge, is_by_person, items_of};
+pub(crate) use clauses::{clause_of_decision, clause_of_edge, items_of, open_claimed_overrides};
 pub use commits::{
     CommitDecision, CommitDetails, CommitsInput, CommitsOutcome, LinkCommitInput,
     LinkCommitOutcome, LinkSource,

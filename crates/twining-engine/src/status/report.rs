@@ -12,6 +12,7 @@ use twining_store::{
 };
 
 use crate::agents::{AgentLiveness, AgentSummary};
+use crate::decisions::open_claimed_overrides;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::fields::DAY_MS;
@@ -144,6 +145,9 @@ pub(crate) fn status(
 ) -> Result<StatusReport, Failure> {
     let mut tally = view.counts()?;
     tally.unreadable += unread.len() as u64;
+    if tally.unconfirmed_overrides > 0 {
+        tally.unconfirmed_overrides = open_claimed_overrides(view)?.len() as u64;
+    }
     let counts = StatusCounts {
         stale: view
             .decisions()

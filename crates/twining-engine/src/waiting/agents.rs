@@ -80,16 +80,9 @@ pub(super) fn open_handoffs(inbox: Inbox<'_>) -> Result<Vec<Pending<'_>>, Failur
 
 fn open_handoff(handoff: &HandoffSummary) -> WaitingItem {
     let (source, target) = (&handoff.source_agent, handoff.target_agent.as_deref());
-    let (input, then) = match target {
-        Some(target) => (
-            json!({"handoff_id": handoff.id, "agent_id": target}),
-            format!("{} counts as taken over by {target}.", quoted(&handoff.summary)),
-        ),
-        None => (
-            json!({"handoff_id": handoff.id}),
-            format!("{} counts as taken over by you.", quoted(&handoff.summary)),
-        ),
-    };
+    let instead = target.map_or_else(String::new, |target| format!(", not by {target}"));
+    let then = format!("{} counts as taken over by you{instead}.", quoted(&handoff.summary));
+    let input = json!({"handoff_id": handoff.id});
     WaitingItem {
         id: format!("{}:{}", WaitingKind::Handoff.as_str(), handoff.id),
         kind: WaitingKind::Handoff,

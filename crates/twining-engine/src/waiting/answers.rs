@@ -86,7 +86,7 @@ pub(super) fn consequences(overridden: &[&RatedDecision]) -> String {
     if !items.is_empty() {
         let are = if items.len() == 1 { "is" } else { "are" };
         let names = fields::some_names(items.iter().map(String::as_str));
-        sentences.push_str(&format!(" {names} {are} no longer ruled out."));
+        sentences.push_str(&format!(" {names} {are} no longer ruled out by that."));
     }
     let dependents: usize = overridden.iter().map(|one| one.dependents).sum();
     if dependents > 0 {
@@ -99,6 +99,16 @@ pub(super) fn consequences(overridden: &[&RatedDecision]) -> String {
             .push_str(&format!(" {dependents} {decisions} on what is overridden {are} flagged."));
     }
     sentences
+}
+
+/// What is blocked once this decision is in force.
+pub(super) fn ruled_out_by(decision: &Decision) -> String {
+    let items = items_of(decision);
+    if items.is_empty() {
+        return String::new();
+    }
+    let are = if items.len() == 1 { "is" } else { "are" };
+    format!(" {} {are} blocked from now on.", fields::some_names(items.iter().map(String::as_str)))
 }
 
 /// A decision, and how many in force rest on it.

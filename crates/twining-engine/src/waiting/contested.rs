@@ -5,10 +5,12 @@ use serde_json::{Map, Value, json};
 use twining_model::{Decision, DecisionStatus, Id, Time};
 use twining_store::{ActiveContest, UnsettledDecision};
 
-use super::answers::{RatedDecision, consequences, href, named, quoted};
+use super::answers::{RatedDecision, consequences, href, named, quoted, ruled_out_by};
 use super::inbox::{Inbox, Pending};
 use super::item::{Gravity, WaitingAnswer, WaitingItem, WaitingKind, WaitingSubject};
-use crate::decisions::{binding_dependents, clashes_of, contesting, is_by_person, rests_on_it};
+use crate::decisions::{
+    binding_dependents, clashes_of, contesting, open_claimed_overrides, rests_on_it,
+};
 use crate::failure::Failure;
 use crate::fields;
 
@@ -81,19 +83,10 @@ pub(super) fn clashed(inbox: Inbox<'_>) -> Result<Vec<Pending<'_>>, Failure> {
     Ok(found)
 }
 
-/// Overrides that no person confirmed, and that no person's decision took the place of.
+/// Overrides that only an agent claims.
 pub(super) fn claimed_overrides(inbox: Inbox<'_>) -> Result<Vec<Pending<'_>>, Failure> {
     let mut found = Vec::new();
-    for UnsettledDecision { id, since, scope, .. } in
-        inbox.view.decisions().unconfirmed_overrides()?
-    {
-        let mut successors = Vec::new();
-        for successor in inbox.view.decisions().successors(&id)? {
-            successors.extend(inbox.view.decisions().get(&successor)?);
-        }
-        if successors.iter().any(|new| is_by_person(new) && new.status.binds()) {
-            continue;
-        }
+    for UnsettledDecision { id, since, scope, .. } in open_claimed_overrides(inbox.view)? {
         found.push(Pending::new(Some(since), Some(scope), move || {
             let rated = inbox.decision(&id)?;
             let in_force = [DecisionStatus::Active];
@@ -239,7 +232,12 @@ fn contradiction(newcomer: &RatedDecision, rivals: &[RatedDecision], since: Time
             named("Take", &new.summary),
             "promote",
             json!({"decision_ids": [new.id], "instead_of": losers}),
-            format!("{}; {new_words} is in force.{}", texts.go, consequences(&all)),
+            format!(
+                "{}; {new_words} is in force.{}{}",
+                texts.go,
+                consequences(&all),
+                ruled_out_by(new)
+            ),
         )
         .because("reason")
         .by_name(),

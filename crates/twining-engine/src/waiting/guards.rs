@@ -8,7 +8,7 @@ use twining_guard::policy::{Examples, GuardHealth};
 use twining_guard::{Guard, GuardSet};
 use twining_store::{TextFile, digest};
 
-use super::answers::{edit, href, shell_word};
+use super::answers::{edit, href, quoted, shell_word};
 use super::inbox::{Inbox, Pending};
 use super::item::{Gravity, WaitingAnswer, WaitingItem, WaitingKind, WaitingSubject};
 use crate::failure::Failure;
@@ -161,7 +161,7 @@ fn proposed_guard(guard: &Guard, backtest: &Backtest) -> WaitingItem {
         WaitingKind::ProposedGuard,
         id,
         format!("The guard {id} {}", backtest.summary()),
-        "It only warns until a person lets it block.".to_owned(),
+        format!("{}It only warns until a person lets it block.", stopped_call(guard)),
         (guard.say.clone(), Some(guard), href("g", id)),
         vec![
             promote.by_name().with_command(format!("twining guard promote {word}")),
@@ -170,6 +170,16 @@ fn proposed_guard(guard: &Guard, backtest: &Backtest) -> WaitingItem {
                 .with_command(format!("twining guard discard {word} --why \"…\"")),
         ],
     )
+}
+
+/// A call that the guard is for, in a sentence.
+fn stopped_call(guard: &Guard) -> String {
+    let call = guard.examples.iter().find(|example| example.is_stopped);
+    let words = call.and_then(|call| call.input["command"].as_str().or_else(|| call.path()));
+    words.map_or_else(String::new, |words| {
+        let (tool, words) = (call.map_or("", |call| call.tool()), quoted(words));
+        format!("It is for calls such as {tool} {words}. ")
+    })
 }
 
 fn guard_item(

@@ -197,5 +197,5 @@ pub(super) fn outcome(
     let (items, truncated) = fit_reply(items);
     let next = offset + items.len();
     let next_offset = (!items.is_empty() && (next as u64) < total).then_some(next);
-    WaitingOutcome { items, total, counts, next_offset, truncated }
+    WaitingOutcome { items, total, counts, next_offset, truncated, is_filtered: false }
 }

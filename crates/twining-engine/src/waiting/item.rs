@@ -199,4 +199,7 @@ pub struct WaitingOutcome {
     /// Whether some were left out for size.
     #[serde(skip_serializing_if = "is_false")]
     pub truncated: bool,
+    /// Whether only some kinds, or only settled items, were asked for.
+    #[serde(skip)]
+    pub is_filtered: bool,
 }

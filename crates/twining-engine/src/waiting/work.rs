@@ -57,7 +57,7 @@ fn blocked_feature(
         "report",
         json!({"feature": id, "role": "person", "outcome": "reopened"}),
         format!(
-            "{id} is pending again{forgotten}, and the next agent may take it up with your words."
+            "{id} is pending again{forgotten}, and the next agent may take it up; `assemble` tells it your words."
         ),
     );
     WaitingItem {

@@ -98,7 +98,7 @@ impl Verb for DecideInput {
         if let Some(rival) = decided.conflicts.first() {
             let (old, new) = (&rival.id, &decided.id);
             page.line([dim(format!(
-                "To keep this one: twining promote {new} --instead-of {old} --why \"…\"; to keep both: twining promote {new}"
+                "To keep this one: twining promote {new} --instead-of {old} --why \"…\"; to keep both: twining promote {new} --why \"…\""
             ))]);
         }
         if decided.omitted_conflicts > 0 {

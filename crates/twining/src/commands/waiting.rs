@@ -30,6 +30,7 @@ impl Verb for WaitingInput {
         let user = ctx.user_policy();
         let sources = WaitingSources { user: &user, git: Some(ctx.history) };
         let mut outcome = ctx.engine.waiting(&sources, self)?;
+        outcome.is_filtered = self.settled == Some(true) || self.kinds.is_some();
         for answer in outcome.items.iter_mut().flat_map(|item| &mut item.answers) {
             add_command(answer);
         }
@@ -38,7 +39,11 @@ impl Verb for WaitingInput {
 
     fn show(outcome: &WaitingOutcome, page: &mut TextPage) {
         if outcome.items.is_empty() {
-            page.line([dim("nothing waits for you")]);
+            page.line([dim(match outcome.total {
+                0 if outcome.is_filtered => "nothing of what was asked for".to_owned(),
+                0 => "nothing waits for you".to_owned(),
+                total => format!("no more at this offset; {} in all", count(total, "item")),
+            })]);
             return;
         }
         outcome.items.iter().for_each(|item| show_item(item, page));

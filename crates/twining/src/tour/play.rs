@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use serde_json::{Value, json};
+use tempfile::TempDir;
 use twining_store::git::Git;
 
 use super::client::{ClientError, McpClient, ProtocolEra};
@@ -234,6 +235,9 @@ enum TourError {
     Print(#[source] io::Error),
 }
 
+/// How often the repository is removed until it is gone.
+const REMOVE_ATTEMPTS: u32 = 40;
+
 /// What becomes of the repository after the tour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AfterTour {
@@ -301,8 +305,25 @@ fn story(after: AfterTour, show: ShowPage) -> Result<(), TourError> {
             page.line([strong("  twining ui"), dim("       shows it in the browser")]);
             page.line([strong("  twining waiting"), dim("  lists what waits for you")]);
         }),
-        AfterTour::Remove => offer_page(place.path(), show),
+        AfterTour::Remove => {
+            offer_page(place.path(), show)?;
+            remove(place).map_err(TourError::StoreLocation)
+        }
     }
+}
+
+/// Removes the repository. Processes that are just ending may write once more meanwhile.
+fn remove(mut place: TempDir) -> io::Result<()> {
+    place.disable_cleanup(true);
+    let mut removed = Ok(());
+    for _ in 0..REMOVE_ATTEMPTS {
+        removed = fs::remove_dir_all(place.path());
+        if !place.path().exists() {
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    removed
 }
 
 /// Offers a person the page on the repository of the tour, which is still there.

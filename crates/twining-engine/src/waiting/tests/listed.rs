@@ -32,7 +32,7 @@ fn a_contradiction_names_both_sides_and_what_each_answer_would_do() {
     );
     assert_eq!(
         item.answers[1].then,
-        "\"Use stateless JWT\" is overridden; \"Use server sessions\" is in force. express-session is no longer ruled out. 1 decision that rests on what is overridden is flagged."
+        "\"Use stateless JWT\" is overridden; \"Use server sessions\" is in force. express-session is no longer ruled out by that. 1 decision that rests on what is overridden is flagged."
     );
     assert_eq!(
         Value::Object(item.answers[1].input.clone()),
