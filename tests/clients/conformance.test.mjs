@@ -1,4 +1,4 @@
-// The protocol's own suite, over HTTP, which only the example `conformance` speaks.
+// The protocol's own suite, over HTTP, against the example `conformance`: `twining mcp` has only stdio.
 //
 // Twice for each revision: with the fixtures the suite wants, where everything must pass; and the server as it is, where the
 // failures are those listed. A listed failure that passes fails too, so that the list stays true.
