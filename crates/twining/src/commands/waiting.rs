@@ -30,7 +30,7 @@ impl Verb for WaitingInput {
         let user = ctx.user_policy();
         let sources = WaitingSources { user: &user, git: Some(ctx.history) };
         let mut outcome = ctx.engine.waiting(&sources, self)?;
-        outcome.is_filtered = self.settled == Some(true) || self.kinds.is_some();
+        outcome.is_filtered = self.settled || !self.kinds.is_empty();
         for answer in outcome.items.iter_mut().flat_map(|item| &mut item.answers) {
             add_command(answer);
         }
