@@ -5,7 +5,9 @@ use twining_model::{Authority, HandoffResult};
 use twining_testcases::each;
 
 use super::*;
-use crate::{ClaimInput, FeaturesInput, HandoffInput, RecordTurnInput, ReportInput};
+use crate::{
+    AgentsInput, ClaimInput, FeaturesInput, HandoffInput, RecentInput, RecordTurnInput, ReportInput,
+};
 
 /// Brings something about that waits.
 type Situation = fn(&Project);
@@ -147,9 +149,22 @@ fn after_each_answer_the_item_no_longer_waits() {
             let (project, item) = only_item(kind, situation);
             give(&project, &item.answers[at]).unwrap_or_else(|error| panic!("{label}: {error}"));
             assert_eq!(kinds(&project), [], "{label} settles it");
+            let warned = project.engine.status().expect("takes stock").warnings;
+            let claimed = warned.iter().find(|warning| warning.code == "unconfirmed_overrides");
+            assert!(claimed.is_none(), "{label}: {claimed:?}");
             assert!(item.answers[at].then.ends_with('.'), "{label} says what holds");
         }
     });
+}
+
+#[test]
+fn a_person_takes_a_handoff_over_in_their_own_name() {
+    let (project, item) = only_item(WaitingKind::Handoff, handoff);
+    give(&project, &item.answers[0]).expect("takes it over");
+    let newest = project.engine.recent(&RecentInput::default()).expect("reads");
+    assert_eq!(newest.entries[0].agent_id, "kim");
+    let agents = project.engine.agents(&AgentsInput::default()).expect("lists");
+    assert!(agents.agents.iter().all(|agent| agent.agent_id != "kim"), "kim is no agent");
 }
 
 #[test]
