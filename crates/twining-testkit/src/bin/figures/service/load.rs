@@ -112,7 +112,6 @@ pub(super) fn run(
     lasting: Duration,
     watched: &[usize],
 ) -> BenchResult<LoadResult> {
-    cluster.open_all()?;
     cluster.runtime.block_on(async {
         let mut connecting = JoinSet::new();
         for (number, plan) in plans.into_iter().enumerate() {

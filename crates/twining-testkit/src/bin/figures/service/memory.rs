@@ -12,7 +12,7 @@ use crate::latency::Bench;
 use crate::table::{FigureTable, below, number, thousands};
 use crate::{load as load_average, log_progress, show};
 
-const REPOSITORIES: usize = 64;
+const REPOSITORIES: usize = 32;
 /// With `--full`, as many as a node keeps open.
 const REPOSITORIES_FULL: usize = 256;
 const RECORDS: usize = 1_000;

@@ -9,7 +9,7 @@ use crate::latency::Bench;
 use crate::table::{FigureTable, at_least, below, number, thousands};
 use crate::{load as load_average, log_progress, show};
 
-const LASTING: Duration = Duration::from_secs(20);
+const LASTING: Duration = Duration::from_secs(15);
 /// Agents that share a token: of those, sixteen may call at a time.
 const AGENTS_A_TOKEN: usize = 8;
 /// Repositories on whose lines somebody waits on the second node.
@@ -37,21 +37,21 @@ const LOADS: [PostLoad; 4] = [
     PostLoad {
         name: "250, 1 a second",
         agents: 250,
-        repositories: 100,
+        repositories: 50,
         pause: Duration::from_secs(1),
         goals: |result| vec![below("p99", result.of("post").percentile(99.0), 30.0)],
     },
     PostLoad {
         name: "1,000, 1 in 5 s",
         agents: 1_000,
-        repositories: 100,
+        repositories: 50,
         pause: Duration::from_secs(5),
         goals: |result| vec![below("p99", result.of("post").percentile(99.0), 25.0)],
     },
     PostLoad {
         name: "1,000, 1 a second",
         agents: 1_000,
-        repositories: 100,
+        repositories: 50,
         pause: Duration::from_secs(1),
         goals: |result| {
             vec![
@@ -96,7 +96,7 @@ pub(crate) fn posts(bench: &Bench) -> BenchResult<()> {
         let result = load::run(&cluster, (0..agents).map(plan).collect(), LASTING, &WATCHED)?;
         let wal = cluster.count(WAL_BYTES)? - wal;
         let (took, seen) = (result.of("post"), &result.seen);
-        table.row([
+        let cells = [
             name.to_owned(),
             number(result.rates["post"]),
             number(took.p50()),
@@ -106,7 +106,10 @@ pub(crate) fn posts(bench: &Bench) -> BenchResult<()> {
             number(seen.percentile(99.0)),
             result.cores_text(),
             goals(&result).join(", "),
-        ]);
+        ];
+        // A run that is cut short has shown something.
+        log_progress(&cells.join(" | "));
+        table.row(cells);
         let lines = cluster.count(LINES)?;
         table.note(format!(
             "{name}: {} over {repositories} repositories; {} seen; a post is {:.0} bytes of WAL and {:.0} of table with indexes; load average {load_before} before, {} after.",

@@ -9,7 +9,7 @@ use crate::latency::Bench;
 use crate::table::{FigureTable, below, number, thousands};
 use crate::{load as load_average, log_progress, show};
 
-const LASTING: Duration = Duration::from_secs(20);
+const LASTING: Duration = Duration::from_secs(15);
 const READERS: usize = 8;
 /// Agents who post once a second beside the readers: a third into the same repository.
 const POSTERS: usize = 24;
@@ -32,9 +32,9 @@ const PROFILE: &[(&str, AgentCall)] = &[
 ];
 const PROFILE_PAUSE: Duration = Duration::from_millis(60_000 / 7);
 const PROFILE_AGENTS: usize = 1_000;
-const PROFILE_REPOSITORIES: usize = 50;
+const PROFILE_REPOSITORIES: usize = 20;
 const PROFILE_RECORDS: usize = 1_000;
-const PROFILE_LASTING: Duration = Duration::from_secs(30);
+const PROFILE_LASTING: Duration = Duration::from_secs(25);
 
 /// Both.
 pub(crate) fn reads(bench: &Bench) -> BenchResult<()> {
