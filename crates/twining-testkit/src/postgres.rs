@@ -84,6 +84,12 @@ impl PostgresServer {
         String::from_utf8_lossy(&output.stdout).trim().to_owned()
     }
 
+    /// The process that the others of the server are children of.
+    #[must_use]
+    pub fn process_id(&self) -> u32 {
+        self.process.lock().expect("no test panicked here").id()
+    }
+
     /// Kills the server without a word, and starts it again on its data.
     pub fn kill_and_restart(&self) {
         self.kill();

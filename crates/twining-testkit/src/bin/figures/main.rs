@@ -85,13 +85,34 @@ enum FigurePart {
     Crowd,
     /// A folder that follows a log
     Follow,
-    /// The log in PostgreSQL, and a node that follows it
+    /// The team service: the log in PostgreSQL, a node that follows it, and the three below
     #[cfg(feature = "service")]
     Service,
+    /// Posts over HTTP to two nodes, and when the other one has them
+    #[cfg(feature = "service")]
+    ServicePosts,
+    /// Reads over HTTP, beside posts, and a thousand agents who do both
+    #[cfg(feature = "service")]
+    ServiceReads,
+    /// A node's memory: idle, by connection, by repository
+    #[cfg(feature = "service")]
+    ServiceMemory,
     /// The page: start, notices, idle, and in a browser
     Ui,
     /// The terminal: first frame, keys, idle
     Top,
+}
+
+impl FigurePart {
+    /// Whether who asks for this part asks for that one too.
+    fn includes(self, other: Self) -> bool {
+        #[cfg(feature = "service")]
+        if self == Self::Service {
+            let parts = [Self::ServicePosts, Self::ServiceReads, Self::ServiceMemory];
+            return other == self || parts.contains(&other);
+        }
+        self == other
+    }
 }
 
 /// What this program is to itself.
@@ -152,9 +173,9 @@ fn report(arguments: FigureArguments) -> BenchResult<()> {
     show(&header(&twining, stores.path()));
     let mut bench = Bench { twining, stores, is_full: full, tries };
     let began = Instant::now();
-    for part in
-        FigurePart::value_variants().iter().filter(|part| what.is_empty() || what.contains(part))
-    {
+    let is_asked =
+        |part: &&FigurePart| what.is_empty() || what.iter().any(|asked| asked.includes(**part));
+    for part in FigurePart::value_variants().iter().filter(is_asked) {
         match part {
             FigurePart::Start => latency::start(&mut bench)?,
             FigurePart::Writes => latency::writes(&mut bench)?,
@@ -171,6 +192,12 @@ fn report(arguments: FigureArguments) -> BenchResult<()> {
             FigurePart::Follow => log_following::follow(&mut bench)?,
             #[cfg(feature = "service")]
             FigurePart::Service => service::service(&mut bench)?,
+            #[cfg(feature = "service")]
+            FigurePart::ServicePosts => service::posts::posts(&bench)?,
+            #[cfg(feature = "service")]
+            FigurePart::ServiceReads => service::reads::reads(&bench)?,
+            #[cfg(feature = "service")]
+            FigurePart::ServiceMemory => service::memory::memory(&bench)?,
             FigurePart::Ui => ui::ui(&mut bench)?,
             FigurePart::Top => top::top(&mut bench)?,
         }

@@ -2,6 +2,7 @@
 //! fresh clone; and posting while vectors are made.
 
 use std::fs;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use twining_testkit::FixedWorld;
 
 use crate::client::{BenchClient, BenchResult};
 use crate::latency::{Bench, post_arguments};
-use crate::store::{BenchProject, FixedRandom, StoreSize};
+use crate::store::{FixedRandom, StoreSize};
 use crate::table::{FigureTable, LatencySample, at_most, below, number, thousands};
 use crate::{log_progress, show};
 
@@ -43,7 +44,7 @@ pub(crate) fn search(bench: &mut Bench) -> BenchResult<()> {
         };
         let project = bench.stores.copy(size)?;
         log_progress(&format!("search: {} records, vectors for all", thousands(records)));
-        give_vectors(&project)?;
+        give_vectors(project.path(), &Model::built_in()?)?;
         let mut client = bench.client(&project)?;
         rows(&mut client, records, "hybrid", goals, &mut table)?;
         let resident = client.resident_kib() as f64 / MIB;
@@ -167,21 +168,20 @@ fn rows(
 
 /// Gives every record vectors that point anywhere: how long a search takes does
 /// not depend on where, and making a hundred thousand real ones takes half an hour.
-fn give_vectors(project: &BenchProject) -> BenchResult<()> {
+pub(crate) fn give_vectors(project: &Path, model: &Model) -> BenchResult<()> {
     let store = Store::open(
-        StoreLocation { project: project.path().to_owned(), ..StoreLocation::default() },
+        StoreLocation { project: project.to_owned(), ..StoreLocation::default() },
         FixedWorld::new().ids(),
     )?;
-    let model = Model::built_in()?;
     let mut dice = FixedRandom::new(5);
     let mut rows: Vec<(u64, VectorBytes)> = Vec::new();
     let mut give =
         |sense: VectorKeys| rows.extend(sense.names().map(|name| (name, anywhere(&mut dice))));
-    for line in fs::read_to_string(project.board())?.lines() {
+    for line in fs::read_to_string(project.join(".twining/blackboard.jsonl"))?.lines() {
         let entry: Entry = serde_json::from_str(line)?;
         give(VectorKeys::of(&entry.summary, &entry_text(&entry)));
     }
-    for file in fs::read_dir(project.path().join(".twining/decisions"))?.flatten() {
+    for file in fs::read_dir(project.join(".twining/decisions")).into_iter().flatten().flatten() {
         if let Ok(decision) = serde_json::from_slice::<Decision>(&fs::read(file.path())?) {
             give(VectorKeys::of(&decision.summary, &decision_text(&decision)));
         }

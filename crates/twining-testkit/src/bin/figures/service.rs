@@ -1,4 +1,12 @@
-//! The log in PostgreSQL beside plain inserts, and a node that follows it from empty.
+//! The log in PostgreSQL beside plain inserts, its commits, and a node that follows it from empty;
+//! below, two nodes over HTTP.
+
+mod http_client;
+mod load;
+pub(crate) mod memory;
+mod nodes;
+pub(crate) mod posts;
+pub(crate) mod reads;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +21,7 @@ use twining_testkit::{Flushing, PostgresServer, TestDatabase, ids, records};
 
 use crate::client::BenchResult;
 use crate::latency::Bench;
-use crate::table::{FigureTable, at_least, below, number, thousands};
+use crate::table::{FigureTable, LatencySample, at_least, below, number, thousands};
 use crate::{load, log_progress, show};
 
 const LASTING: Duration = Duration::from_secs(4);
@@ -21,6 +29,8 @@ const REPOSITORIES: usize = 200;
 /// Records that a node follows from empty, and with `--full`.
 const FOLLOWED: usize = 100_000;
 const FOLLOWED_FULL: usize = 1_000_000;
+/// Appends whose time is taken, for each number of lines.
+const COMMITS: usize = 300;
 /// Lines of one append while the log is filled.
 const FILLED_AT_ONCE: usize = 256;
 
@@ -42,6 +52,7 @@ pub(crate) fn service(bench: &mut Bench) -> BenchResult<()> {
     let Some(server) = PostgresServer::start(Flushing::On) else { return Ok(()) };
     let bench_service = ServiceBench::new(server)?;
     appends(&bench_service)?;
+    commits(&bench_service)?;
     from_empty(bench, &bench_service)
 }
 
@@ -68,6 +79,43 @@ fn appends(service: &ServiceBench) -> BenchResult<()> {
     table.note(format!(
         "Through the writers of one node, with row security, {REPOSITORIES} repositories; {} s each; load average {}.",
         LASTING.as_secs(),
+        load()
+    ));
+    show(&table);
+    Ok(())
+}
+
+/// The time of a commit by its lines, which `scale` asks for.
+fn commits(service: &ServiceBench) -> BenchResult<()> {
+    log_progress("service: the time of a commit");
+    let mut table =
+        FigureTable::new("a commit", ["lines", "p50 ms", "p99 ms", "ms for each further line"]);
+    let node = service.node(1)?;
+    let log = node.log(&service.tenant, &service.repositories[0]);
+    let ids = ids();
+    let mut one = None;
+    for lines in [1, 16, 64, 256] {
+        let mut took = LatencySample::default();
+        for _ in 0..COMMITS {
+            let new_lines: Vec<NewLine> = (0..lines)
+                .map(|_| NewLine {
+                    key: ids.next(),
+                    change: Change::of_entries(vec![records::entry(&ids, "a finding")]),
+                })
+                .collect();
+            let began = Instant::now();
+            log.append(LogBase::Any, &new_lines)?;
+            took.push(began.elapsed());
+        }
+        let first = *one.get_or_insert(took.p50());
+        let further = match lines {
+            1 => String::new(),
+            _ => number((took.p50() - first) / f64::from(lines - 1)),
+        };
+        table.row([lines.to_string(), number(took.p50()), number(took.percentile(99.0)), further]);
+    }
+    table.note(format!(
+        "One caller, one repository, {COMMITS} appends each; load average {}.",
         load()
     ));
     show(&table);

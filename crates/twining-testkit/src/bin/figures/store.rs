@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -167,7 +168,7 @@ impl BenchStores {
 #[derive(Clone, Debug)]
 pub(crate) struct FixedRandom {
     state: u64,
-    words: Rc<[&'static str]>,
+    words: Arc<[&'static str]>,
 }
 
 impl FixedRandom {
@@ -192,7 +193,7 @@ impl FixedRandom {
 
     /// So many words.
     pub(crate) fn sentence(&mut self, words: usize) -> String {
-        let known = Rc::clone(&self.words);
+        let known = Arc::clone(&self.words);
         (0..words).map(|_| self.pick(&known)).collect::<Vec<_>>().join(" ")
     }
 
@@ -225,7 +226,8 @@ pub(crate) fn board_line(ids: &IdSource, dice: &mut FixedRandom) -> BenchResult<
     Ok(serde_json::to_string(&entry(ids, dice))? + "\n")
 }
 
-fn entry(ids: &IdSource, dice: &mut FixedRandom) -> Entry {
+/// An entry like the others.
+pub(crate) fn entry(ids: &IdSource, dice: &mut FixedRandom) -> Entry {
     Entry {
         agent_id: format!("agent-{}", dice.below(8)),
         entry_type: dice.pick(&TYPES).to_owned(),
