@@ -70,7 +70,7 @@ const ASYNC_MODULES: &[&str] = &[
     "twining/src/serve/",
     "twining/src/web/",
     "twining-service/",
-    "twining-testkit/src/bin/figures/service.rs",
+    "twining-testkit/src/bin/figures/service",
     "/tests/",
     "/examples/",
 ];
