@@ -1,5 +1,5 @@
 //! What the protocol's conformance suite talks to: this server over HTTP, as it
-//! is or with the fixtures the suite wants. A release has neither HTTP nor fixtures.
+//! is or with the fixtures the suite wants. A release has no fixtures.
 
 mod answers;
 mod fixtures;

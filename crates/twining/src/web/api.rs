@@ -27,10 +27,6 @@ use crate::web::access::{self, WebError};
 use crate::web::keys::{CodeRefusal, KeyAccess};
 use crate::web::server::{READ_TIMEOUT, WebServer};
 
-/// Actions that only read, of verbs that otherwise write; the empty one is the default.
-const READING_ACTIONS: [(&str, &str); 3] =
-    [("features", ""), ("features", "list"), ("claim", "list")];
-
 /// What a program is told of the verbs; the same for as long as the program runs.
 static VERB_LIST: LazyLock<Value> =
     LazyLock::new(|| VERBS.iter().map(VerbEntry::to_json).collect());
@@ -157,9 +153,7 @@ impl WebCall {
     }
 
     fn only_reads(&self) -> bool {
-        let action = self.fields.get("action").map_or(Some(""), Value::as_str);
-        self.verb.effect == Effect::Reads
-            || action.is_some_and(|action| READING_ACTIONS.contains(&(self.verb.name, action)))
+        (self.verb.effect_of)(&self.fields) == Effect::Reads
     }
 
     /// Makes sure that the person typed the name of what is to happen.
