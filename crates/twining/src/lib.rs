@@ -5,6 +5,7 @@
 
 mod allowances;
 mod args;
+mod audit_command;
 mod cli;
 mod commands;
 mod default_policy;

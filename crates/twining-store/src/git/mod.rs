@@ -8,6 +8,7 @@ mod batch_read;
 mod branch;
 mod commit_range;
 mod history;
+mod path_history;
 mod repository;
 #[cfg(test)]
 mod tests;
@@ -15,5 +16,6 @@ mod tests;
 pub use branch::{BranchChanges, Changes};
 pub use commit_range::{CommitFiles, GitRange, RangeError, TreeChange, TreeEntry};
 pub use history::{CommitDetails, History, Move};
+pub use path_history::{Removal, TrackedFile, WordPlace};
 pub use repository::GitFolders;
 pub use repository::{Git, Shape};

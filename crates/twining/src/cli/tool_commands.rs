@@ -23,7 +23,9 @@ use crate::serve::run as serve_team;
 #[cfg(feature = "tui")]
 use crate::tui::top_command;
 use crate::verbs::verb::VerbEntry;
-use crate::{default_policy, doctor, dot_check, import, init, link, reindex, tour, web};
+use crate::{
+    audit_command, default_policy, doctor, dot_check, import, init, link, reindex, tour, web,
+};
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +58,7 @@ pub(crate) struct ToolCall<'a> {
 }
 
 /// All of them, in the order of the help.
-pub(crate) const TOOL_COMMANDS: [ToolCommand; 22] = [
+pub(crate) const TOOL_COMMANDS: [ToolCommand; 23] = [
     ToolCommand {
         name: "mcp",
         about: "Serve the tools to an MCP client over stdio",
@@ -131,6 +133,12 @@ pub(crate) const TOOL_COMMANDS: [ToolCommand; 22] = [
             };
             Project::open(call.project).map(|project| doctor::examine(&project, aim, call.style))
         }),
+    },
+    ToolCommand {
+        name: "audit",
+        about: "Check what CLAUDE.md, AGENTS.md and the like say against the code; needs no init",
+        flags: audit_command::flags,
+        run: Some(|call| audit_command::run(call.project, call.given, call.style)),
     },
     ToolCommand {
         name: "link",
