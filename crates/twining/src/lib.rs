@@ -5,7 +5,6 @@
 
 mod allowances;
 mod args;
-mod audit_command;
 mod cli;
 mod commands;
 mod default_policy;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::commands::{CommandNeed, is_command_line, needs_of_line};
 use super::documents::DocumentKind;
 use super::statements::{
-    Statement, StatementKind, is_hypothetical, is_negated, is_superseded, statements,
+    DocStatement, DocStatementKind, is_hypothetical, is_negated, is_superseded, statements,
 };
 
 /// What a claim is about.
@@ -68,13 +68,13 @@ fn markdown_claims(text: &str, kind: DocumentKind) -> Vec<DocClaim> {
     let mut found = Vec::new();
     for statement in statements(text, kind) {
         match statement.kind {
-            StatementKind::Prose => prose_claims(&statement, &mut found),
-            StatementKind::Command => {
+            DocStatementKind::Prose => prose_claims(&statement, &mut found),
+            DocStatementKind::Command => {
                 let needs = needs_of_line(&statement.text).into_iter();
                 let claims = needs.filter_map(|need| command_claim(need, statement.line, false));
                 found.extend(claims);
             }
-            StatementKind::FolderTree => tree_claims(&statement, &mut found),
+            DocStatementKind::FolderTree => tree_claims(&statement, &mut found),
         }
     }
     found
@@ -89,7 +89,8 @@ fn line_claims(text: &str) -> Vec<DocClaim> {
         let texts =
             observations.chain([&value["content"], &value["name"]]).filter_map(Value::as_str);
         for text in texts {
-            let statement = Statement { kind: StatementKind::Prose, line, text: text.to_owned() };
+            let statement =
+                DocStatement { kind: DocStatementKind::Prose, line, text: text.to_owned() };
             let mut claims = Vec::new();
             prose_claims(&statement, &mut claims);
             found.extend(claims.into_iter().map(|claim| DocClaim { line, ..claim }));
@@ -98,7 +99,7 @@ fn line_claims(text: &str) -> Vec<DocClaim> {
     found
 }
 
-fn prose_claims(statement: &Statement, found: &mut Vec<DocClaim>) {
+fn prose_claims(statement: &DocStatement, found: &mut Vec<DocClaim>) {
     let text = &statement.text;
     let line_at = |at: usize| statement.line + text[..at].matches('\n').count();
     let is_struck =
@@ -382,7 +383,7 @@ fn percent_decoded(path: &str) -> String {
 }
 
 /// The paths of a drawn folder tree. How deep a line is says where its name begins.
-fn tree_claims(statement: &Statement, found: &mut Vec<DocClaim>) {
+fn tree_claims(statement: &DocStatement, found: &mut Vec<DocClaim>) {
     let mut folders: Vec<(usize, String)> = Vec::new();
     for (number, line) in (statement.line..).zip(statement.text.lines()) {
         let drawn = |c: char| "│├└─┬ \t|".contains(c) || c == '\u{a0}';

@@ -9,7 +9,7 @@ use super::documents::DocumentKind;
 
 /// What kind of text a statement is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum StatementKind {
+pub(super) enum DocStatementKind {
     /// Sentences, points of a list, rows of a table.
     Prose,
     /// A line of a shell, in a block of code.
@@ -20,9 +20,9 @@ pub(super) enum StatementKind {
 
 /// A piece of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Statement {
+pub(super) struct DocStatement {
     /// What kind of text it is.
-    pub kind: StatementKind,
+    pub kind: DocStatementKind,
     /// The line it begins in, from one.
     pub line: usize,
     /// Its text, lines and all.
@@ -151,7 +151,7 @@ const BACKGROUND_SECTIONS: [&str; 5] =
     ["context", "option", "pros and cons", "background", "problem"];
 
 /// The statements of a document, in order.
-pub(super) fn statements(text: &str, kind: DocumentKind) -> Vec<Statement> {
+pub(super) fn statements(text: &str, kind: DocumentKind) -> Vec<DocStatement> {
     let mut reader = StatementReader {
         is_record: kind == DocumentKind::DecisionRecord,
         ..StatementReader::default()
@@ -238,8 +238,8 @@ pub(super) fn is_superseded(text: &str) -> bool {
 #[derive(Default)]
 struct StatementReader {
     is_record: bool,
-    found: Vec<Statement>,
-    block: Option<Statement>,
+    found: Vec<DocStatement>,
+    block: Option<DocStatement>,
     fence: Option<Fence>,
     /// The headings we are under, each with whether it is about the past.
     headings: Vec<(usize, bool)>,
@@ -305,15 +305,15 @@ impl StatementReader {
             let is_background =
                 self.is_record && BACKGROUND_SECTIONS.iter().any(|word| heading.contains(word));
             self.headings.push((level, is_background || is_past(&heading)));
-            self.add(StatementKind::Prose, number, line);
+            self.add(DocStatementKind::Prose, number, line);
             self.end_block();
         } else if was_in_comment || opened || bare.is_empty() {
             self.end_block();
         } else if bare.starts_with(['-', '*', '+', '|', '>']) || is_numbered(bare) {
             self.end_block();
-            self.add(StatementKind::Prose, number, line);
+            self.add(DocStatementKind::Prose, number, line);
         } else {
-            self.add(StatementKind::Prose, number, line);
+            self.add(DocStatementKind::Prose, number, line);
         }
     }
 
@@ -322,17 +322,17 @@ impl StatementReader {
         let is_tree = line.contains(['├', '└', '│']);
         let is_root = line.trim_end().ends_with('/') && !line.trim().contains(' ');
         if fence.is_plain && (is_tree || is_root) {
-            self.add(StatementKind::FolderTree, number, line);
+            self.add(DocStatementKind::FolderTree, number, line);
         } else if fence.is_shell || (fence.is_plain && line.trim_start().starts_with("$ ")) {
             self.end_block();
-            self.add(StatementKind::Command, number, line);
+            self.add(DocStatementKind::Command, number, line);
             self.end_block();
         } else {
             self.end_block();
         }
     }
 
-    fn add(&mut self, kind: StatementKind, number: usize, line: &str) {
+    fn add(&mut self, kind: DocStatementKind, number: usize, line: &str) {
         if line.len() > STATEMENT_BYTES {
             return;
         }
@@ -345,7 +345,7 @@ impl StatementReader {
                 block.text.push_str(line);
             }
             None => {
-                self.block = Some(Statement { kind, line: number, text: line.to_owned() });
+                self.block = Some(DocStatement { kind, line: number, text: line.to_owned() });
             }
         }
     }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::args::{option, path, switch, word};
 use crate::cli::completions;
-use crate::commands::VERBS;
+use crate::commands::{VERBS, audit};
 use crate::guard_command::admin;
 use crate::guard_command::list;
 use crate::guard_command::verbs::{GuardBypassEndInput, GuardPromoteInput};
@@ -23,9 +23,7 @@ use crate::serve::run as serve_team;
 #[cfg(feature = "tui")]
 use crate::tui::top_command;
 use crate::verbs::verb::VerbEntry;
-use crate::{
-    audit_command, default_policy, doctor, dot_check, import, init, link, reindex, tour, web,
-};
+use crate::{default_policy, doctor, dot_check, import, init, link, reindex, tour, web};
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]
@@ -137,8 +135,8 @@ pub(crate) const TOOL_COMMANDS: [ToolCommand; 23] = [
     ToolCommand {
         name: "audit",
         about: "Check what CLAUDE.md, AGENTS.md and the like say against the code; needs no init",
-        flags: audit_command::flags,
-        run: Some(|call| audit_command::run(call.project, call.given, call.style)),
+        flags: audit::flags,
+        run: Some(|call| audit::run(call.project, call.given, call.style)),
     },
     ToolCommand {
         name: "link",
