@@ -155,7 +155,7 @@ impl<'t> Walk<'t> {
             }
             NodeRole::Definition(kind, shape) => {
                 if let Some(parts) = self.parts(node, kind, shape, is_top) {
-                    self.define(node, parts);
+                    self.define(node, &parts);
                     return Some(inner);
                 }
             }
@@ -187,7 +187,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    fn define(&mut self, node: Node<'t>, parts: Parts<'t>) {
+    fn define(&mut self, node: Node<'t>, parts: &Parts<'t>) {
         let (start, row) = self.take_attributes().unwrap_or_else(|| position(node));
         let kind = match (parts.kind, self.scopes.last().map(|scope| scope.kind)) {
             (

@@ -8,9 +8,8 @@ use super::rules::{LayoutRule, LexRules};
 use super::scan::{Lexeme, LexemeKind};
 
 /// The lexemes that are left.
-pub(super) fn without_layout(bytes: &[u8], rules: &LexRules, lexemes: Vec<Lexeme>) -> Vec<Lexeme> {
-    let mut layout =
-        LayoutFilter { bytes, is_dropped: vec![false; lexemes.len()], lexemes: &lexemes };
+pub(super) fn without_layout(bytes: &[u8], rules: &LexRules, lexemes: &[Lexeme]) -> Vec<Lexeme> {
+    let mut layout = LayoutFilter { bytes, is_dropped: vec![false; lexemes.len()], lexemes };
     layout.drop_trailing_commas();
     match rules.layout {
         LayoutRule::None => {}
