@@ -125,6 +125,13 @@ fn role_of(kind: &str) -> NodeRole {
         "field_declaration" | "constant_declaration" => {
             Definition(Kind::Constant, DefinitionShape::Member)
         }
+        _ => surrounding_role_of(kind),
+    }
+}
+
+/// The role of what stands around definitions.
+fn surrounding_role_of(kind: &str) -> NodeRole {
+    match kind {
         "impl_item" => NodeRole::Impl,
         "attribute_item" | "decorator" => NodeRole::Attribute,
         "decorated_definition" | "template_declaration" | "ambient_declaration" => {
