@@ -176,6 +176,12 @@ impl TestDatabase {
     pub fn url(&self, user: &str) -> String {
         format!("host={} user={user} dbname={}", self.socket, self.name)
     }
+
+    /// The socket that its server listens on.
+    #[must_use]
+    pub fn socket_path(&self) -> PathBuf {
+        Path::new(&self.socket).join(".s.PGSQL.5432")
+    }
 }
 
 /// In memory if nothing is to be flushed and there is room: containers often have little.
