@@ -17,7 +17,7 @@ use super::progress::StormRandom;
 const SWALLOWED: u64 = 10;
 /// Requests of a thousand that are cut before they arrive.
 const CUT: u64 = 2;
-/// Chunks of a thousand that are delayed, and for how long at most.
+/// Requests and answers of a thousand that are delayed, and for how long at most.
 const DELAYED: u64 = 10;
 const DELAY: Duration = Duration::from_millis(40);
 
@@ -128,10 +128,12 @@ impl ProxyState {
         let ends = (client.another()?, server.another()?);
         locked(&self.open).insert(number, ends);
         let (requests, answers) = ((client.another()?, server.another()?), (server, client));
-        let state = Arc::clone(&self);
-        let upward =
-            thread::spawn(move || state.pass_on(Direction::Request, requests.0, requests.1));
-        self.pass_on(Direction::Answer, answers.0, answers.1);
+        let (state, is_asked) = (Arc::clone(&self), Arc::new(AtomicBool::new(false)));
+        let asking = Arc::clone(&is_asked);
+        let upward = thread::spawn(move || {
+            state.pass_on(Direction::Request, requests.0, requests.1, &asking);
+        });
+        self.pass_on(Direction::Answer, answers.0, answers.1, &is_asked);
         self.close(number);
         let _ = upward.join();
         Ok(())
@@ -160,15 +162,26 @@ impl ProxyState {
         Err(failed)
     }
 
-    /// Passes on what comes, until one side closes or a fault does.
-    fn pass_on(&self, direction: Direction, mut from: ProxyStream, mut to: ProxyStream) {
+    /// Passes on what comes, until one side closes or a fault does. What comes first after a
+    /// request begins an answer; a long one is lost no more often than a short one.
+    fn pass_on(
+        &self,
+        direction: Direction,
+        mut from: ProxyStream,
+        mut to: ProxyStream,
+        is_asked: &AtomicBool,
+    ) {
         let mut chunk = vec![0; 64 * 1024];
         while let Ok(length @ 1..) = from.read(&mut chunk) {
             self.wait_while_silent();
-            if direction == Direction::Answer {
+            let begins = match direction {
+                Direction::Request => !is_asked.swap(true, Ordering::SeqCst),
+                Direction::Answer => is_asked.swap(false, Ordering::SeqCst),
+            };
+            if direction == Direction::Answer && begins {
                 self.answers.fetch_add(1, Ordering::SeqCst);
             }
-            if self.is_faulty.load(Ordering::SeqCst) && self.loses(direction) {
+            if begins && self.is_faulty.load(Ordering::SeqCst) && self.loses(direction) {
                 break;
             }
             if to.write_all(&chunk[..length]).is_err() {

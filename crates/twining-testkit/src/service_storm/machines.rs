@@ -173,8 +173,13 @@ impl StormMachines {
         for number in 0..NODES {
             let mut caller = HttpCaller::new(self.address(self.port(number), token));
             let began = Instant::now();
-            while !matches!(caller.status(), Ok((200, _))) {
-                assert!(began.elapsed() < START_LIMIT, "node {number} does not come back");
+            loop {
+                let answer = caller.status();
+                if matches!(answer, Ok((200, _))) {
+                    break;
+                }
+                let log = self.last_words(number);
+                assert!(began.elapsed() < START_LIMIT, "node {number}: {answer:?}: {log}");
                 thread::sleep(START_PAUSE);
             }
             let mut node = self.node(number);
@@ -182,6 +187,14 @@ impl StormMachines {
             folders.push((format!("node {number}"), node.data.join(&tenant_and_repository)));
         }
         folders
+    }
+
+    /// The end of a node's log.
+    fn last_words(&self, number: usize) -> String {
+        let log = self.dir.path().join(format!("node-{number}.log"));
+        let text = std::fs::read_to_string(log).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().rev().take(5).collect();
+        lines.join("\n")
     }
 
     /// The repository as a folder, made from the log alone.
