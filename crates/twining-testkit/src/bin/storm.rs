@@ -209,22 +209,23 @@ fn main() -> ExitCode {
                 ..load.storm()
             };
             let before = load_average();
-            let Some(result) = service_storm::rage(&load.program(), &storm) else {
-                return ExitCode::FAILURE;
-            };
-            report(&result, &before)
+            let result = service_storm::rage(&load.program(), &storm);
+            result.map_or(ExitCode::FAILURE, |result| report(&result, &before))
         }
-        StormKind::Upgrade { load, next } => {
-            let (program, before) = (load.program(), load_average());
-            let next = next.unwrap_or_else(|| program.clone());
-            let Some((result, ended)) = service_storm::upgrade(&program, &next, &load.storm())
-            else {
-                return ExitCode::FAILURE;
-            };
-            println!("replaced nodes ended with {ended:?}");
-            report(&result, &before)
-        }
+        StormKind::Upgrade { load, next } => replace_nodes(&load, next),
     }
+}
+
+/// Replaces the nodes of a service under load, and reports it.
+#[expect(clippy::print_stdout, reason = "this is a program for people")]
+fn replace_nodes(load: &ServiceLoad, next: Option<PathBuf>) -> ExitCode {
+    let (program, before) = (load.program(), load_average());
+    let next = next.unwrap_or_else(|| program.clone());
+    let Some((result, ended)) = service_storm::upgrade(&program, &next, &load.storm()) else {
+        return ExitCode::FAILURE;
+    };
+    println!("replaced nodes ended with {ended:?}");
+    report(&result, &before)
 }
 
 /// Prints what came of a storm over the service.
