@@ -6,12 +6,14 @@
 mod append_request;
 mod audit;
 mod connection;
+mod database_url;
 mod docs;
 mod head_watch;
 mod log_writer;
 mod migrations;
 mod pg_log;
 mod tenants;
+mod tls;
 mod tokens;
 
 pub use audit::{AuditEntry, AuditRow};
