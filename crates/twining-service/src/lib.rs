@@ -13,7 +13,7 @@ mod repositories;
 
 pub use database::{
     AuditEntry, AuditRow, Database, DatabaseSettings, DocRow, HeadWatch, LogRow, NewToken, PgLog,
-    RepositoryRow, TenantRow, TokenRow,
+    RepositoryRow, TenantLimits, TenantRow, TenantSize, TokenRow,
 };
 pub use error::ServiceError;
 pub use http::{

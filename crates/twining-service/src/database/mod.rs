@@ -21,5 +21,5 @@ pub use connection::{Database, DatabaseSettings};
 pub use docs::DocRow;
 pub use head_watch::HeadWatch;
 pub use pg_log::{LogRow, PgLog};
-pub use tenants::{RepositoryRow, TenantRow};
+pub use tenants::{RepositoryRow, TenantLimits, TenantRow, TenantSize};
 pub use tokens::{NewToken, TokenRow};
