@@ -228,7 +228,7 @@ pub(super) async fn new_id(client: &Client) -> Result<Id, ServiceError> {
 }
 
 /// Random bytes.
-pub(super) fn random_bytes<const N: usize>() -> Result<[u8; N], ServiceError> {
+pub(crate) fn random_bytes<const N: usize>() -> Result<[u8; N], ServiceError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)
         .map_err(|error| ServiceError::Settings(format!("no randomness: {error}")))?;

@@ -20,6 +20,11 @@ const MIGRATIONS: &[Migration] = &[
     Migration { number: 1, name: "tables", sql: include_str!("migrations/0001_tables.sql") },
     Migration { number: 2, name: "access", sql: include_str!("migrations/0002_access.sql") },
     Migration { number: 3, name: "totals", sql: include_str!("migrations/0003_totals.sql") },
+    Migration {
+        number: 4,
+        name: "confirmations",
+        sql: include_str!("migrations/0004_confirmations.sql"),
+    },
 ];
 
 /// Carried out every time, before the first step.

@@ -5,6 +5,7 @@
 
 mod append_request;
 mod audit;
+mod confirmations;
 mod connection;
 mod database_url;
 mod docs;
@@ -17,6 +18,7 @@ mod tls;
 mod tokens;
 
 pub use audit::{AuditEntry, AuditRow};
+pub(crate) use connection::random_bytes;
 pub use connection::{Database, DatabaseSettings};
 pub use docs::DocRow;
 pub use head_watch::HeadWatch;

@@ -8,6 +8,7 @@ mod access;
 mod api_error;
 mod blocking_calls;
 mod claims;
+mod confirmation;
 mod connections;
 mod hosts;
 mod incoming_lines;
