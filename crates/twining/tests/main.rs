@@ -40,6 +40,8 @@ mod serve_confirmation;
 #[cfg(feature = "service")]
 mod serve_nodes;
 #[cfg(feature = "service")]
+mod serve_oauth;
+#[cfg(feature = "service")]
 mod serve_tls;
 mod servers;
 mod top;

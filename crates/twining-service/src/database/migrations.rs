@@ -25,6 +25,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "confirmations",
         sql: include_str!("migrations/0004_confirmations.sql"),
     },
+    Migration { number: 5, name: "issuers", sql: include_str!("migrations/0005_issuers.sql") },
 ];
 
 /// Carried out every time, before the first step.

@@ -15,6 +15,7 @@ mod incoming_lines;
 mod log_routes;
 mod mcp_endpoint;
 mod metrics;
+mod oauth;
 mod rates;
 mod readiness;
 mod request_log;
@@ -24,6 +25,7 @@ mod tls;
 
 pub use hosts::HostRules;
 pub use mcp_endpoint::{ToolAccess, ToolCatalog};
+pub use oauth::{PublicUrl, check_key_address};
 pub use rates::CallRates;
 pub use server::{ServeOptions, ServiceParts, serve};
 pub use tls::TlsFiles;

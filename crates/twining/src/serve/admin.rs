@@ -13,6 +13,7 @@ use twining_service::{
     RepositoryRow, ServiceError, TenantLimits, TenantRow, TokenRow,
 };
 
+use super::issuers;
 use super::served_memory::ProjectOpener;
 use crate::args::{option, path, word};
 use crate::output::{self, OutputFormat};
@@ -25,8 +26,8 @@ const DAYS: &str = "90";
 const AUDIT_ROWS: &str = "100";
 
 /// Their flags.
-pub(super) fn commands() -> [Command; 6] {
-    [migrate(), tenant(), repo(), token(), audit(), export()]
+pub(super) fn commands() -> [Command; 7] {
+    [migrate(), tenant(), repo(), token(), issuers::command(), audit(), export()]
 }
 
 fn migrate() -> Command {
@@ -185,6 +186,9 @@ pub(super) async fn run(
         "serve token add" => add_token(given, database).await?,
         "serve token revoke" => revoke_token(text(given, "id"), database).await?,
         "serve token list" => list_tokens(given, database).await?,
+        "serve issuer add" => issuers::add(given, database).await?,
+        "serve issuer list" => issuers::list(given, database).await?,
+        "serve issuer remove" => issuers::remove(given, database).await?,
         "serve audit" => read_audit(given, database).await?,
         "serve export" => export_folder(given, database).await?,
         other => return Err(CommandError::misuse(format!("`{other}` is not a command"))),
