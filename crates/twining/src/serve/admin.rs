@@ -468,3 +468,18 @@ pub(super) async fn note(
 pub(super) fn text<'a>(given: &'a ArgMatches, name: &str) -> &'a str {
     given.get_one::<String>(name).map_or("", String::as_str)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_a_number_with_or_without_a_unit_or_none() {
+        assert_eq!(parse_limit("5000000"), Ok(Some(5_000_000)));
+        assert_eq!(parse_limit("20G"), Ok(Some(20 << 30)));
+        assert_eq!(parse_limit("none"), Ok(None));
+        for wrong in ["", "G", "-1", "1.5G", "99999999T", "20g"] {
+            assert!(parse_limit(wrong).is_err(), "{wrong}");
+        }
+    }
+}
