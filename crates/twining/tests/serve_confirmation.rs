@@ -116,6 +116,29 @@ fn an_agent_is_not_asked_and_its_yes_is_a_claim() {
 }
 
 #[test]
+fn a_client_that_cannot_ask_or_is_of_an_earlier_protocol_leaves_a_claim() {
+    let Some(team) = Team::new() else { return };
+    let person = team.token_of("acme", "shop", "maintainer", "person");
+    let node = team.node("n1");
+    let done = node.call(&person, "override", override_of(&decide(&node, &person)));
+    assert_eq!(done["authority"], "claimed", "{done}");
+    let headers = [
+        ("content-type", "application/json"),
+        ("accept", "application/json, text/event-stream"),
+        ("mcp-protocol-version", "2025-11-25"),
+    ];
+    let arguments = override_of(&decide(&node, &person));
+    let state = ask(&node, &person, &arguments);
+    let yes = json!({"action": "accept", "content": {"confirm": true}});
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "twining_override", "arguments": arguments, "requestState": state,
+        "inputResponses": {"confirm": yes},
+    }});
+    let done = node.request("POST", MCP, &person, &headers, &body.to_string()).json();
+    assert_eq!(done["result"]["structuredContent"]["authority"], "claimed", "{done}");
+}
+
+#[test]
 fn t5_a_question_to_one_principal_is_answered_by_no_other() {
     let Some(team) = Team::new() else { return };
     let person = team.token_of("acme", "shop", "maintainer", "person");

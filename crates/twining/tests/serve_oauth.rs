@@ -22,7 +22,7 @@ impl OAuthTeam {
     fn start(role: &str, repo: &str) -> Option<Self> {
         let team = Team::new()?;
         let issuer = TokenIssuer::start();
-        trust(&team, "acme", &issuer, role, repo);
+        trust(&team, "corp", &issuer, role, repo);
         let node = team.node_with("n1", &["--public-url", PUBLIC]);
         Some(Self { team, issuer, node })
     }
@@ -37,9 +37,9 @@ impl OAuthTeam {
     }
 }
 
-fn trust(team: &Team, tenant: &str, issuer: &TokenIssuer, role: &str, repo: &str) {
-    let (jwks, name) = (issuer.jwks(), "corp");
-    let words = ["issuer", "add", "--tenant", tenant, "--name", name, "--url", &issuer.url];
+fn trust(team: &Team, name: &str, issuer: &TokenIssuer, role: &str, repo: &str) {
+    let jwks = issuer.jwks();
+    let words = ["issuer", "add", "--tenant", "acme", "--name", name, "--url", &issuer.url];
     team.admin(&[&words[..], &["--jwks", &jwks, "--repo", repo, "--role", role]].concat());
 }
 
@@ -239,6 +239,34 @@ fn t14_a_token_of_another_issuer_for_another_endpoint_or_another_time_is_refused
     assert_eq!(reply.status, 401, "{reply:?}");
     let before = oauth.issuer.asked();
     assert_eq!(before, 1, "the keys are remembered");
+}
+
+#[test]
+fn keys_are_taken_from_their_own_address_and_only_so_many_bytes() {
+    let Some(oauth) = OAuthTeam::start("writer", "shop") else { return };
+    let elsewhere = TokenIssuer::start();
+    let moved = TokenIssuer::start_as(|_| {
+        let to = elsewhere.jwks();
+        format!(
+            "HTTP/1.1 302 Found\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+        )
+    });
+    let endless = TokenIssuer::start_as(|keys| {
+        let padding = " ".repeat(300 * 1024);
+        format!("HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{padding}{keys}")
+    });
+    let failing =
+        TokenIssuer::start_as(|keys| format!("HTTP/1.1 500 Oh\r\nconnection: close\r\n\r\n{keys}"));
+    for (name, issuer) in [("moved", &moved), ("endless", &endless), ("failing", &failing)] {
+        trust(&oauth.team, name, issuer, "writer", "shop");
+        let node = oauth.team.node_with(name, &["--public-url", PUBLIC]);
+        let token = issuer.token(&issuer.claims(&endpoint(MCP), "twining:read"));
+        for _ in 0..2 {
+            assert_eq!(node.mcp(MCP, &token, "tools/list", json!({})).status, 401, "{name}");
+        }
+        assert_eq!(issuer.asked(), 1, "{name} is not asked again at once");
+    }
+    assert_eq!(elsewhere.asked(), 0);
 }
 
 #[test]

@@ -82,7 +82,7 @@ enum AskedCall {
     /// It is carried out, confirmed or not.
     Run { confirmed: bool },
     /// It is answered: with the question, or because they declined.
-    Answer(CallToolResponse),
+    Answer(Box<CallToolResponse>),
 }
 
 /// The protocol's own server.
@@ -184,7 +184,7 @@ impl McpEndpoint {
         caller: &RemoteCaller,
         admitted: &AdmittedRequest,
     ) -> AskedCall {
-        let complete = |result| AskedCall::Answer(CallToolResponse::Complete(result));
+        let complete = |result| AskedCall::Answer(Box::new(CallToolResponse::Complete(result)));
         let unavailable = |error: ServiceError| complete(self.state.tools.unavailable(&error));
         if !confirmation::can_be_asked(context, admitted) {
             return AskedCall::Run { confirmed: false };
@@ -206,7 +206,7 @@ impl McpEndpoint {
         };
         let asked = confirmation::ask(database, admitted, request, caller, &question).await;
         match asked {
-            Ok(asked) => AskedCall::Answer(CallToolResponse::InputRequired(asked)),
+            Ok(asked) => AskedCall::Answer(Box::new(CallToolResponse::InputRequired(asked))),
             Err(error) => unavailable(error),
         }
     }
@@ -317,7 +317,7 @@ impl ServerHandler for McpEndpoint {
                 AskedCall::Answer(answer) => {
                     admitted.note.called(access.verb, "asked");
                     self.state.metrics.called(access.verb, "asked", since.elapsed());
-                    return Ok(answer);
+                    return Ok(*answer);
                 }
             }
         }

@@ -25,6 +25,16 @@ pub(crate) struct TokenIssuer {
 impl TokenIssuer {
     /// Publishes its key on the loopback address.
     pub(crate) fn start() -> Self {
+        Self::start_as(|keys| {
+            let length = keys.len();
+            format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{keys}"
+            )
+        })
+    }
+
+    /// Answers whoever asks for its keys with what is made of them.
+    pub(crate) fn start_as(answer: impl FnOnce(&str) -> String) -> Self {
         let random = SystemRandom::new();
         let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
         let document = EcdsaKeyPair::generate_pkcs8(algorithm, &random).expect("a key");
@@ -35,7 +45,8 @@ impl TokenIssuer {
             "kty": "EC", "crv": "P-256", "use": "sig", "kid": KEY_ID,
             "x": URL_SAFE_NO_PAD.encode(x), "y": URL_SAFE_NO_PAD.encode(y),
         });
-        let body = json!({"keys": [{"kty": "oct", "kid": "shared", "k": "AA"}, jwk]}).to_string();
+        let keys = json!({"keys": [{"kty": "oct", "kid": "shared", "k": "AA"}, jwk]}).to_string();
+        let answer = answer(&keys);
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let asked = Arc::new(AtomicUsize::new(0));
@@ -45,11 +56,7 @@ impl TokenIssuer {
                 counter.fetch_add(1, Ordering::SeqCst);
                 let lines = BufReader::new(&stream).lines().map_while(Result::ok);
                 lines.take_while(|line| !line.is_empty()).for_each(drop);
-                let _ = write!(
-                    stream,
-                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-                    body.len()
-                );
+                let _ = stream.write_all(answer.as_bytes());
             }
         });
         Self { key, url, asked }
