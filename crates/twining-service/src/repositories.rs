@@ -36,6 +36,18 @@ pub trait Memory: Send + Sync + 'static {
         caller: &RemoteCaller,
     ) -> CallToolResult;
 
+    /// What a person is to be asked before this call, if anything. Waits: only for threads that
+    /// may block.
+    fn question(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        caller: &RemoteCaller,
+    ) -> Option<String> {
+        let _ = (tool, arguments, caller);
+        None
+    }
+
     /// Appends lines of a clone that planned them on the log as it is, and returns their numbers.
     fn append(
         &self,

@@ -36,7 +36,13 @@ mod refusal_alternatives;
 #[cfg(feature = "service")]
 mod serve_access;
 #[cfg(feature = "service")]
+mod serve_confirmation;
+#[cfg(feature = "service")]
 mod serve_nodes;
+#[cfg(feature = "service")]
+mod serve_oauth;
+#[cfg(feature = "service")]
+mod serve_tls;
 mod servers;
 mod top;
 mod tour;

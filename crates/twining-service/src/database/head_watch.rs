@@ -11,10 +11,11 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
-use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Notification};
+use tokio_postgres::{AsyncMessage, Client, Config, Notification};
 use twining_model::Id;
 
 use super::connection::{Database, DatabaseParts, connect, id_of, unsigned, within};
+use super::tls::DatabaseTls;
 use crate::error::ServiceError;
 
 /// Heads that moved: `repo:head,…`.
@@ -151,7 +152,7 @@ impl Database {
 
 /// Tells other nodes what moved here, until the database is dropped. What cannot be sent is
 /// dropped: others find it by themselves.
-async fn tell(config: Config, mut moved: mpsc::UnboundedReceiver<(Id, u64)>) {
+async fn tell((config, tls): (Config, DatabaseTls), mut moved: mpsc::UnboundedReceiver<(Id, u64)>) {
     let mut client: Option<Client> = None;
     while let Some((repo, head)) = moved.recv().await {
         tokio::time::sleep(COLLECTED_FOR).await;
@@ -161,7 +162,7 @@ async fn tell(config: Config, mut moved: mpsc::UnboundedReceiver<(Id, u64)>) {
             *known = head.max(*known);
         }
         if client.as_ref().is_none_or(Client::is_closed) {
-            client = connect(&config).await.ok();
+            client = connect(&config, &tls).await.ok();
         }
         let Some(open) = &client else {
             tokio::time::sleep(RECONNECT_AFTER).await;
@@ -210,10 +211,10 @@ async fn poll(database: Weak<DatabaseParts>) {
 }
 
 /// Listens to other nodes, until the database is dropped.
-async fn listen(config: Config, database: Weak<DatabaseParts>) {
+async fn listen((config, tls): (Config, DatabaseTls), database: Weak<DatabaseParts>) {
     while database.strong_count() > 0 {
         // However it ended, it begins again.
-        let _ = listen_once(&config, &database).await;
+        let _ = listen_once(&config, &tls, &database).await;
         let Some(parts) = database.upgrade() else { return };
         parts.tokens.clear();
         drop(parts);
@@ -224,9 +225,10 @@ async fn listen(config: Config, database: Weak<DatabaseParts>) {
 /// Listens until the connection is lost.
 async fn listen_once(
     config: &Config,
+    tls: &DatabaseTls,
     database: &Weak<DatabaseParts>,
 ) -> Result<(), tokio_postgres::Error> {
-    let (client, mut connection) = config.connect(NoTls).await?;
+    let (client, mut connection) = config.connect(tls.clone()).await?;
     let (sender, mut notices) = mpsc::unbounded_channel();
     tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {

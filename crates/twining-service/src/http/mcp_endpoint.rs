@@ -26,6 +26,7 @@ use twining_model::text;
 use super::access::AdmittedRequest;
 use super::api_error::ApiError;
 use super::claims;
+use super::confirmation::{self, Confirmation};
 use super::router::{ServiceState, read_body};
 use crate::database::AuditEntry;
 use crate::error::ServiceError;
@@ -54,6 +55,9 @@ pub trait ToolCatalog: Send + Sync + 'static {
     /// The answer to a call that the role does not allow.
     fn forbidden(&self, has: AccessRole, needs: AccessRole) -> CallToolResult;
 
+    /// The answer to a call that the person declined.
+    fn declined(&self) -> CallToolResult;
+
     /// The answer to a call that could not be carried out now.
     fn unavailable(&self, error: &ServiceError) -> CallToolResult;
 }
@@ -69,6 +73,16 @@ pub struct ToolAccess {
     pub reads: bool,
     /// Whether it looks at claims or changes them: those are in no log.
     pub uses_claims: bool,
+    /// Whether a person may have to be asked first.
+    pub asks: bool,
+}
+
+/// How a call goes on after a person was to be asked.
+enum AskedCall {
+    /// It is carried out, confirmed or not.
+    Run { confirmed: bool },
+    /// It is answered: with the question, or because they declined.
+    Answer(Box<CallToolResponse>),
 }
 
 /// The protocol's own server.
@@ -162,6 +176,59 @@ impl McpEndpoint {
         outcome.unwrap_or_else(|_| Err(ServiceError::Unreachable("the call was cut off".into())))
     }
 
+    /// Asks the person behind the token, or takes the answer that the call brought along.
+    async fn confirm(
+        &self,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+        caller: &RemoteCaller,
+        admitted: &AdmittedRequest,
+    ) -> AskedCall {
+        let complete = |result| AskedCall::Answer(Box::new(CallToolResponse::Complete(result)));
+        let unavailable = |error: ServiceError| complete(self.state.tools.unavailable(&error));
+        if !confirmation::can_be_asked(context, admitted) {
+            return AskedCall::Run { confirmed: false };
+        }
+        let database = &self.state.database;
+        if let Some(answer) = confirmation::answer_in(request) {
+            let read = confirmation::read(database, admitted, request, caller, answer).await;
+            return match read {
+                Ok(Confirmation::Given) => AskedCall::Run { confirmed: true },
+                Ok(Confirmation::Missing) => AskedCall::Run { confirmed: false },
+                Ok(Confirmation::Declined) => complete(self.state.tools.declined()),
+                Err(error) => unavailable(error),
+            };
+        }
+        let question = match self.question(request, caller, admitted).await {
+            Ok(Some(question)) => question,
+            Ok(None) => return AskedCall::Run { confirmed: false },
+            Err(error) => return unavailable(error),
+        };
+        let asked = confirmation::ask(database, admitted, request, caller, &question).await;
+        match asked {
+            Ok(asked) => AskedCall::Answer(Box::new(CallToolResponse::InputRequired(asked))),
+            Err(error) => unavailable(error),
+        }
+    }
+
+    async fn question(
+        &self,
+        request: &CallToolRequestParams,
+        caller: &RemoteCaller,
+        admitted: &AdmittedRequest,
+    ) -> Result<Option<String>, ServiceError> {
+        let (state, repository) = (Arc::clone(&self.state), admitted.repository.clone());
+        let (request, caller) = (request.clone(), caller.clone());
+        let question = move || {
+            let open = state.repositories.get(&repository.tenant, &repository.id)?;
+            open.catch_up()?;
+            let arguments = request.arguments.unwrap_or_default();
+            Ok(open.memory.question(&request.name, arguments, &caller))
+        };
+        let outcome = self.state.calls.run(&admitted.repository.tenant, question).await;
+        outcome.unwrap_or_else(|_| Err(ServiceError::Unreachable("the call was cut off".into())))
+    }
+
     /// Notes a call that a role did not allow, and every one that a maintainer made.
     async fn audit(&self, admitted: &AdmittedRequest, access: ToolAccess, outcome: &str) {
         let entry = AuditEntry {
@@ -237,13 +304,24 @@ impl ServerHandler for McpEndpoint {
             return Err(ErrorData::invalid_params(message, None));
         };
         let root = parts.headers.get(ROOT).and_then(|root| root.to_str().ok());
-        let caller = RemoteCaller {
+        let mut caller = RemoteCaller {
             principal: admitted.principal.clone(),
             role: admitted.role,
             client: context.client_info().map(|client| text::excerpt(&client.name, 80)),
             root: root.filter(|root| root.len() <= MAX_ROOT).map(str::to_owned),
             confirmed: false,
         };
+        if access.asks && admitted.role >= access.role {
+            match self.confirm(&request, &context, &caller, admitted).await {
+                AskedCall::Run { confirmed } => caller.confirmed = confirmed,
+                AskedCall::Answer(answer) => {
+                    admitted.note.called(access.verb, "asked");
+                    self.state.metrics.called(access.verb, "asked", since.elapsed());
+                    return Ok(*answer);
+                }
+            }
+        }
+        let confirmed = caller.confirmed;
         let result = if admitted.role < access.role {
             self.state.tools.forbidden(admitted.role, access.role)
         } else {
@@ -260,6 +338,7 @@ impl ServerHandler for McpEndpoint {
             let _ = status.0.set(());
         }
         if outcome == "forbidden" || access.role >= AccessRole::Maintainer {
+            let outcome = if confirmed && outcome == "ok" { "confirmed" } else { outcome };
             self.audit(admitted, access, outcome).await;
         }
         admitted.note.called(access.verb, outcome);

@@ -18,6 +18,7 @@ use super::hosts::HostRules;
 use super::log_routes;
 use super::mcp_endpoint::{self, McpService, ToolCatalog};
 use super::metrics::Metrics;
+use super::oauth::{self, ResourceServer};
 use super::rates::RateLimits;
 use super::readiness::Readiness;
 use super::request_log::RequestLog;
@@ -34,6 +35,7 @@ pub(super) struct ServiceState {
     pub(super) tools: Arc<dyn ToolCatalog>,
     pub(super) hosts: HostRules,
     pub(super) known: KnownCallers,
+    pub(super) oauth: ResourceServer,
     pub(super) rates: RateLimits,
     pub(super) calls: BlockingCalls,
     /// Claims are changed one after the other on a node, so that nodes meet less often.
@@ -59,6 +61,8 @@ pub(super) fn routes(state: &Arc<ServiceState>) -> Router {
         .fallback(|| async { ApiError::not_found() })
         .method_not_allowed_fallback(|| async { StatusCode::METHOD_NOT_ALLOWED })
         .layer(from_fn_with_state(Arc::clone(state), access::guard))
+        // Asked by who has no token yet.
+        .route("/.well-known/oauth-protected-resource/{*endpoint}", get(oauth::metadata))
         // One word to anybody, whatever name they call us by.
         .route("/healthz", get(|| async { "ok" }))
         .route("/readyz", get(is_ready))

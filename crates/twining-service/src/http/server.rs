@@ -15,6 +15,7 @@ use super::connections::{Acceptor, listen};
 use super::hosts::HostRules;
 use super::mcp_endpoint::ToolCatalog;
 use super::metrics::Metrics;
+use super::oauth::{PublicUrl, ResourceServer};
 use super::rates::{CallRates, RateLimits};
 use super::readiness::Readiness;
 use super::request_log::RequestLog;
@@ -40,6 +41,8 @@ pub struct ServeOptions {
     pub behind_proxy: bool,
     /// The names it is reached by.
     pub hosts: HostRules,
+    /// Where it is reached from outside, for access tokens by OAuth.
+    pub public_url: Option<PublicUrl>,
     /// Where its folders are.
     pub data: PathBuf,
     /// Repositories that are open at a time.
@@ -102,6 +105,7 @@ pub async fn serve(
         tools,
         hosts: options.hosts,
         known: KnownCallers::default(),
+        oauth: ResourceServer::new(options.public_url, Arc::clone(&ids)),
         rates: RateLimits::new(options.rates),
         calls: BlockingCalls::new(),
         claims: tokio::sync::Mutex::default(),

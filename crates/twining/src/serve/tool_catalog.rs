@@ -4,7 +4,7 @@ use rmcp::model::{CallToolResult, Implementation, ServerCapabilities, ServerConf
 use serde_json::{Map, Value};
 use twining_service::{AccessRole, ServiceError, ToolAccess, ToolCatalog};
 
-use crate::mcp::{ToolSelection, failed, instructions};
+use crate::mcp::{ToolSelection, declined, failed, instructions};
 use crate::render::command_error::CommandError;
 use crate::verbs::verb::{Effect, VerbEntry};
 
@@ -35,6 +35,7 @@ impl ToolCatalog for RemoteTools {
             role: needed_role(verb, reads),
             reads,
             uses_claims: WITH_CLAIMS.contains(&verb.name),
+            asks: verb.question.is_some(),
         })
     }
 
@@ -48,6 +49,10 @@ impl ToolCatalog for RemoteTools {
             &CommandError::unavailable("FORBIDDEN", message)
                 .with_hint("an administrator issues tokens: `twining serve token add`"),
         )
+    }
+
+    fn declined(&self) -> CallToolResult {
+        failed(&declined())
     }
 
     fn unavailable(&self, error: &ServiceError) -> CallToolResult {

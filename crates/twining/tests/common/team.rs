@@ -177,10 +177,13 @@ impl ServiceNode {
         mut params: Value,
         more: &[(&str, &str)],
     ) -> HttpReply {
+        // What is there, a test has chosen.
+        let capabilities = params["_meta"]["capabilities"].take();
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": MODERN,
             "io.modelcontextprotocol/clientInfo": {"name": "test-client", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientCapabilities":
+                if capabilities.is_null() { json!({}) } else { capabilities },
         });
         let name = params["name"].as_str().unwrap_or_default().to_owned();
         let mut headers = vec![
