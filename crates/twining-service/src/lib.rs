@@ -7,6 +7,7 @@
 
 mod database;
 mod error;
+mod histogram;
 mod http;
 mod principal;
 mod repositories;

@@ -37,6 +37,8 @@ mod refusal_alternatives;
 mod serve_access;
 #[cfg(feature = "service")]
 mod serve_nodes;
+#[cfg(feature = "service")]
+mod serve_operation;
 mod servers;
 mod top;
 mod tour;

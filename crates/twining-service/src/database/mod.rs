@@ -13,6 +13,7 @@ mod migrations;
 mod pg_log;
 mod tenants;
 mod tokens;
+mod write_metrics;
 
 pub use audit::{AuditEntry, AuditRow};
 pub use connection::{Database, DatabaseSettings};

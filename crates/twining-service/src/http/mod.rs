@@ -11,14 +11,17 @@ mod claims;
 mod connections;
 mod hosts;
 mod incoming_lines;
+mod keyed_calls;
 mod log_routes;
 mod mcp_endpoint;
 mod metrics;
+mod presence;
 mod rates;
 mod readiness;
 mod request_log;
 mod router;
 mod server;
+mod sessions;
 mod tls;
 
 pub use hosts::HostRules;

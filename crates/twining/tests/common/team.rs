@@ -177,11 +177,13 @@ impl ServiceNode {
         mut params: Value,
         more: &[(&str, &str)],
     ) -> HttpReply {
-        params["_meta"] = json!({
-            "io.modelcontextprotocol/protocolVersion": MODERN,
-            "io.modelcontextprotocol/clientInfo": {"name": "test-client", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": {},
-        });
+        for (name, value) in [
+            ("protocolVersion", json!(MODERN)),
+            ("clientInfo", json!({"name": "test-client", "version": "1"})),
+            ("clientCapabilities", json!({})),
+        ] {
+            params["_meta"][format!("io.modelcontextprotocol/{name}")] = value;
+        }
         let name = params["name"].as_str().unwrap_or_default().to_owned();
         let mut headers = vec![
             ("content-type", "application/json"),
