@@ -36,6 +36,8 @@ mod refusal_alternatives;
 #[cfg(feature = "service")]
 mod serve_access;
 #[cfg(feature = "service")]
+mod serve_attacks;
+#[cfg(feature = "service")]
 mod serve_nodes;
 #[cfg(feature = "service")]
 mod serve_operation;
