@@ -29,6 +29,8 @@ mod linked;
 mod mcp;
 mod merging;
 mod output_escaping;
+#[cfg(feature = "service")]
+mod packaging;
 mod person;
 mod protect;
 mod redaction;
