@@ -10,6 +10,7 @@ mod file_writes;
 mod follow;
 mod housekeeper;
 mod journaled_writer;
+mod line_file;
 mod line_key;
 mod local_state;
 mod outbox;
