@@ -11,6 +11,7 @@ mod histogram;
 mod http;
 mod principal;
 mod repositories;
+mod shared_docs;
 
 pub use database::{
     AuditEntry, AuditRow, Database, DatabaseSettings, DocRow, HeadWatch, LogRow, NewToken, PgLog,

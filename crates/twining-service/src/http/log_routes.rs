@@ -14,13 +14,13 @@ use twining_store::{CondensedLines, LOG_VERSION, Log, LogBase, NewLine, condense
 
 use super::access::AdmittedRequest;
 use super::api_error::ApiError;
-use super::claims::{self, CLAIMS};
 use super::incoming_lines::{MAX_LINES, made_decisions, signed};
 use super::router::{ServiceState, read_body};
 use crate::database::{DocRow, LogRow, RepositoryRow};
 use crate::error::ServiceError;
 use crate::principal::{AccessRole, RemoteCaller, acting_as};
 use crate::repositories::OpenRepository;
+use crate::shared_docs::claims::{self, CLAIMS};
 
 /// The largest body of lines.
 const MAX_APPEND_BYTES: usize = 8 * 1024 * 1024;

@@ -26,14 +26,13 @@ use twining_model::{Id, Time, text};
 
 use super::access::AdmittedRequest;
 use super::api_error::ApiError;
-use super::claims;
 use super::keyed_calls::{self, MAX_KEY, META_KEY, line_key_of};
-use super::presence;
 use super::router::{ServiceState, read_body};
 use crate::database::{AuditEntry, RepositoryRow};
 use crate::error::ServiceError;
 use crate::principal::{AccessRole, RemoteCaller, acting_as};
 use crate::repositories::OpenRepository;
+use crate::shared_docs::{claims, presence};
 
 /// The largest body of a call.
 const MAX_BYTES: usize = 1024 * 1024;

@@ -7,7 +7,6 @@
 mod access;
 mod api_error;
 mod blocking_calls;
-mod claims;
 mod connections;
 mod hosts;
 mod incoming_lines;
@@ -15,7 +14,6 @@ mod keyed_calls;
 mod log_routes;
 mod mcp_endpoint;
 mod metrics;
-mod presence;
 mod rates;
 mod readiness;
 mod request_log;

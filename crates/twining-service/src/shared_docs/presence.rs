@@ -58,7 +58,7 @@ impl LastCalls {
 
 /// Brings the folder up to date with whom other nodes have seen. Waits: only for threads that may
 /// block.
-pub(super) fn take_over(
+pub(crate) fn take_over(
     database: &Database,
     open: &OpenRepository,
     repository: &RepositoryRow,
@@ -77,7 +77,7 @@ pub(super) fn take_over(
 
 /// Adds whom this node has seen, if that is news. Nobody waits for it, and what fails is tried
 /// again after the next call.
-pub(super) fn share(database: &Database, open: &Arc<OpenRepository>, repository: &RepositoryRow) {
+pub(crate) fn share(database: &Database, open: &Arc<OpenRepository>, repository: &RepositoryRow) {
     let Ok(seen) = in_folder(open.memory.store()) else { return };
     if !open.is_news(&seen) {
         return;
