@@ -335,7 +335,7 @@ fn t26_while_repositories_are_moved_and_renamed_a_token_gets_its_own_or_nothing(
     let Some(team) = Team::new() else { return };
     team.admin(&["repo", "add", "acme", "other"]);
     let (ours, theirs) = (team.token("shop", "writer"), team.token("other", "writer"));
-    let node = team.node("n1");
+    let node = team.node_with("n1", &["--token-rate", "10000", "--tenant-rate", "10000"]);
     let words = |whose: &str, n: usize| finding(&format!("{whose} number {n} of quite a few"));
     for n in 0..5 {
         answer(&call_at(&node, "/acme/shop/mcp", &ours, "post", &words("ours", n)));
