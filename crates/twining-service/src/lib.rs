@@ -7,9 +7,11 @@
 
 mod database;
 mod error;
+mod histogram;
 mod http;
 mod principal;
 mod repositories;
+mod shared_docs;
 
 pub use database::{
     AuditEntry, AuditRow, Database, DatabaseSettings, DocRow, HeadWatch, IssuerRow, LogRow,

@@ -10,7 +10,7 @@ use crate::common::team::{HttpReply, ServiceNode, Team, eventually};
 const MCP: &str = "/acme/shop/mcp";
 
 /// What an answer says, without what differs by the second.
-fn said(reply: &HttpReply) -> (u16, Vec<(String, String)>, String) {
+pub(crate) fn said(reply: &HttpReply) -> (u16, Vec<(String, String)>, String) {
     let mut headers = reply.headers.clone();
     headers.retain(|(name, _)| name != "date");
     (reply.status, headers, reply.body.clone())

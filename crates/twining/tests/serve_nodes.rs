@@ -164,8 +164,13 @@ fn a_clone_follows_appends_and_waits_for_lines() {
         assert_eq!(told["lines"][0]["seq"], 3, "{told}");
     });
     assert!(asked.elapsed() < Duration::from_secs(20));
-    let snapshot = second.get("/acme/shop/v1/snapshot", &machine).body;
-    assert_eq!(snapshot.lines().filter(|line| line.contains("\"seq\":")).count(), 3, "{snapshot}");
+    let snapshot = second.get("/acme/shop/v1/snapshot", &machine).json();
+    assert_eq!((&snapshot["through"], &snapshot["head"]), (&json!(3), &json!(3)), "{snapshot}");
+    let changes = snapshot["changes"].as_array().expect("a list");
+    assert_eq!(changes.len(), 1, "three lines are one change: {snapshot}");
+    assert_eq!(changes[0]["entries"].as_array().map(Vec::len), Some(3), "{snapshot}");
+    let rest = second.get("/acme/shop/v1/snapshot?after=3", &machine).json();
+    assert_eq!((&rest["changes"], &rest["through"]), (&json!([]), &json!(3)));
 }
 
 #[test]

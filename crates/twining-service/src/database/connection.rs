@@ -16,6 +16,7 @@ use super::head_watch::Heads;
 use super::pg_log::PgLog;
 use super::tls::{DatabaseTls, read_address};
 use super::tokens::TokenCache;
+use super::write_metrics::WriteMetrics;
 use crate::error::ServiceError;
 
 /// The role that serves.
@@ -71,6 +72,7 @@ pub(super) struct DatabaseParts {
     pub(super) tokens: Arc<TokenCache>,
     pub(super) logs: Mutex<HashMap<(Id, Id), Weak<PgLog>>>,
     pub(super) listens: bool,
+    pub(super) writes: WriteMetrics,
 }
 
 impl Database {
@@ -111,6 +113,7 @@ impl Database {
             tokens: Arc::default(),
             logs: Mutex::default(),
             listens: settings.listens,
+            writes: WriteMetrics::default(),
         }));
         database.login().await?;
         Ok(database)
@@ -129,6 +132,11 @@ impl Database {
              from pg_roles where rolname = session_user";
         let client = self.client().await?;
         Ok(within(client.query_one(EXCESS, &[])).await?.get(0))
+    }
+
+    /// What this node's writers committed.
+    pub(crate) fn write_metrics(&self) -> &WriteMetrics {
+        &self.0.writes
     }
 
     /// Waits for an answer: only for threads that may block.

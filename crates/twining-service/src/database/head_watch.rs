@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::future::poll_fn;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
 use tokio_postgres::{AsyncMessage, Client, Config, Notification};
@@ -45,6 +45,8 @@ pub(super) struct Heads {
 struct WatchedHead {
     /// What the database said last.
     head: u64,
+    /// When it said that.
+    read_at: Option<Instant>,
     /// Counts the times there was something to look at.
     moved: watch::Sender<u64>,
 }
@@ -53,9 +55,11 @@ impl Heads {
     /// A head that the database told us. Whether it was news.
     fn read(&self, repo: &Id, head: u64) -> bool {
         let mut watched = self.watched();
-        let Some(known) = watched.get_mut(repo).filter(|known| known.head < head) else {
+        let Some(known) = watched.get_mut(repo) else { return false };
+        known.read_at = Some(Instant::now());
+        if known.head >= head {
             return false;
-        };
+        }
         known.head = head;
         known.moved.send_modify(|times| *times += 1);
         true
@@ -111,10 +115,18 @@ impl Database {
     pub fn watch_head(&self, repo: &Id) -> HeadWatch {
         self.listen();
         let mut watched = self.0.heads.watched();
-        let known = watched
-            .entry(repo.clone())
-            .or_insert_with(|| WatchedHead { head: 0, moved: watch::Sender::new(0) });
+        let known = watched.entry(repo.clone()).or_insert_with(|| WatchedHead {
+            head: 0,
+            read_at: None,
+            moved: watch::Sender::new(0),
+        });
         HeadWatch { moved: known.moved.subscribe() }
+    }
+
+    /// The head of a watched repository as the database said it last, and when that was.
+    pub(crate) fn known_head(&self, repo: &Id) -> Option<(u64, Instant)> {
+        let watched = self.0.heads.watched();
+        watched.get(repo).and_then(|known| Some((known.head, known.read_at?)))
     }
 
     /// Starts what tells others, listens to them and reads heads; once.
@@ -293,7 +305,7 @@ mod tests {
         let heads = Heads::default();
         let sender = watch::Sender::new(0);
         let mut moved = sender.subscribe();
-        heads.watched().insert(repo(1), WatchedHead { head: 5, moved: sender });
+        heads.watched().insert(repo(1), WatchedHead { head: 5, read_at: None, moved: sender });
         heads.claimed(&repo(1), 5);
         assert!(!moved.has_changed().expect("the sender is there"));
         heads.claimed(&repo(1), u64::MAX);

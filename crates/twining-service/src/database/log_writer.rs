@@ -179,8 +179,14 @@ impl LogWriter {
             Ok(client) => client,
             Err(error) => return AttemptOutcome::NotCommitted(error.to_string()),
         };
+        let since = Instant::now();
         match tokio::time::timeout(ATTEMPT_LIMIT, self.send(&client, requests)).await {
-            Ok(Ok((unplanned, planned))) => AttemptOutcome::Committed { unplanned, planned },
+            Ok(Ok((unplanned, planned))) => {
+                if unplanned.or(planned).is_some() {
+                    self.database.write_metrics().committed(lines_left(requests), since.elapsed());
+                }
+                AttemptOutcome::Committed { unplanned, planned }
+            }
             Ok(Err(error)) => failure(&error),
             Err(_) => {
                 // It is still busy with this batch: nobody else should wait behind it.

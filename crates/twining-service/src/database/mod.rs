@@ -17,6 +17,7 @@ mod pg_log;
 mod tenants;
 mod tls;
 mod tokens;
+mod write_metrics;
 
 pub use audit::{AuditEntry, AuditRow};
 pub(crate) use connection::random_bytes;

@@ -26,6 +26,8 @@ const BELIEVED: Duration = Duration::from_secs(3600);
 const FRESH: Duration = Duration::from_secs(10);
 /// Callers that are remembered for that.
 const MOST_KNOWN: usize = 10_000;
+/// With it a linked clone says how many seconds its oldest change has waited to be sent.
+const OUTBOX_AGE: &str = "twining-outbox-age";
 /// The longest token that is looked at.
 const MAX_TOKEN: usize = 8 * 1024;
 
@@ -177,6 +179,9 @@ async fn admit(
         .rates
         .admit(&principal.token_id, principal.tenant.as_str(), now)
         .map_err(|wait| ApiError::too_many(wait.as_secs_f64().ceil() as u64))?;
+    if let Some(age) = headers.get(OUTBOX_AGE).and_then(|age| age.to_str().ok()?.parse().ok()) {
+        state.metrics.outbox_waited(&principal.token_id, Duration::from_secs(age), now);
+    }
     let (tenant, name) = repository_names(uri.path()).ok_or_else(ApiError::not_found)?;
     let found = state.known.repository(&state.database, &principal, (tenant, name)).await?;
     let repository = found.ok_or_else(ApiError::not_found)?;

@@ -82,6 +82,11 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "not_found", "there is no such repository or route")
     }
 
+    /// No such session, or that of another: the client begins a new one.
+    pub(super) fn no_session() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "no_session", "there is no such session")
+    }
+
     /// Too many requests.
     pub(super) fn too_many(wait_seconds: u64) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many", "too many calls; wait a moment")

@@ -7,11 +7,11 @@
 mod access;
 mod api_error;
 mod blocking_calls;
-mod claims;
 mod confirmation;
 mod connections;
 mod hosts;
 mod incoming_lines;
+mod keyed_calls;
 mod log_routes;
 mod mcp_endpoint;
 mod metrics;
@@ -21,6 +21,7 @@ mod readiness;
 mod request_log;
 mod router;
 mod server;
+mod sessions;
 mod tls;
 
 pub use hosts::HostRules;

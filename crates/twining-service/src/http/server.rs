@@ -20,6 +20,7 @@ use super::rates::{CallRates, RateLimits};
 use super::readiness::Readiness;
 use super::request_log::RequestLog;
 use super::router::{ServiceState, metrics_routes, routes};
+use super::sessions::SessionOwners;
 use super::tls::TlsFiles;
 use crate::database::Database;
 use crate::error::ServiceError;
@@ -49,6 +50,8 @@ pub struct ServeOptions {
     pub open_limit: usize,
     /// How often a token and a tenant may call.
     pub rates: CallRates,
+    /// Whether clients of the protocol before 2026-07-28 get sessions, which are of this node.
+    pub sessions: bool,
     /// How long it still takes connections after it was told to end, so that whoever sends
     /// requests notices first.
     pub drain: Duration,
@@ -109,6 +112,7 @@ pub async fn serve(
         rates: RateLimits::new(options.rates),
         calls: BlockingCalls::new(),
         claims: tokio::sync::Mutex::default(),
+        sessions: SessionOwners::new(options.sessions),
         metrics: Metrics::default(),
         readiness: Readiness::new(Instant::now()),
         log: RequestLog::new(ids),

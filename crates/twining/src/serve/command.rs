@@ -17,7 +17,7 @@ use twining_store::git::GitFolders;
 use super::admin;
 use super::served_memory::ProjectOpener;
 use super::tool_catalog::RemoteTools;
-use crate::args::{option, path};
+use crate::args::{option, path, switch};
 use crate::output::{self, OutputFormat};
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::plain;
@@ -106,6 +106,10 @@ fn serve_flags() -> [Arg; 12] {
         option("tenant-rate", "N", "Calls a second of all tokens of a tenant")
             .value_parser(value_parser!(u32).range(1..))
             .default_value("500"),
+        switch(
+            "sessions",
+            "Give clients of the protocol before 2026-07-28 sessions; they are of this node, so send a client to one node only",
+        ),
         option("drain", "SECONDS", "How long to go on after SIGTERM with /readyz saying no")
             .value_parser(value_parser!(u64).range(0..=300))
             .default_value("5"),
@@ -187,6 +191,7 @@ fn options(given: &ArgMatches, data: PathBuf) -> ServeOptions {
             tenant: given.get_one::<u32>("tenant-rate").copied().unwrap_or(500),
         },
         open_limit: usize::from(given.get_one::<u16>("open").copied().unwrap_or(256)),
+        sessions: given.get_flag("sessions"),
         drain: Duration::from_secs(given.get_one::<u64>("drain").copied().unwrap_or(5)),
     }
 }
