@@ -21,8 +21,8 @@ pub use format::config::Config;
 pub use format::{array, config};
 pub use index::*;
 pub use log::hook_queue::DrainCount;
+pub use log::journal::{CondensedLines, LOG_VERSION, Log, LogBase, LogLine, NewLine};
 pub use log::journal::{JournalLine, OutboxMark};
-pub use log::journal::{LOG_VERSION, Log, LogBase, LogLine, NewLine};
 pub use log::lock::LockGuard;
 pub use log::outbox_file::{OutboxLine, RefusedLine};
 pub use log::store_files::{

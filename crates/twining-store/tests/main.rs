@@ -2,6 +2,7 @@
 
 mod anchors;
 mod attacks;
+mod condensed;
 mod drop_in;
 mod faults;
 mod features;

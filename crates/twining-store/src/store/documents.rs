@@ -179,6 +179,13 @@ impl Documents<'_> {
             .open_for_reading()?
             .map_or(Ok(None), |store| store.layout.local.read(CLAIMS, limits::AGENTS_BYTES))
     }
+
+    /// When agents last called, as JSON, without the rest.
+    pub fn presence(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        self.0
+            .open_for_reading()?
+            .map_or(Ok(None), |store| store.layout.local.read(PRESENCE, limits::AGENTS_BYTES))
+    }
 }
 
 /// The path of the claims, for code enforcing them.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use twining_model::{
     Anchor, Change, Decision, Entity, Entry, HandoffFile, Id, Relation, Trace, TurnFile,
 };
-use twining_store::{Log, LogLine, Store, StoreError};
+use twining_store::{CondensedLines, Log, Store, StoreError};
 
 /// Records of one line.
 const AT_ONCE: usize = 200;
@@ -36,12 +36,22 @@ pub(super) fn join(store: &Store, log: &dyn Log) -> Result<JoinCounts, StoreErro
     let mut known = KnownRecords::default();
     let mut received = 0;
     loop {
+        let position = store.follower().position()?;
+        if let Some(condensed) = log.condensed(position)? {
+            let CondensedLines { through, changes } = &condensed;
+            let (through, changes) = (*through, changes.clone());
+            if store.follower().take_in_condensed(position, condensed)? {
+                received += through - position;
+                changes.iter().for_each(|change| known.note(change));
+                continue;
+            }
+        }
         let lines = log.since(store.follower().position()?, LINES)?;
         if lines.is_empty() {
             break;
         }
         received += lines.len() as u64;
-        lines.iter().for_each(|line| known.note(line));
+        lines.iter().for_each(|line| known.note(&line.change));
         store.follower().take_in_beside_own(&lines)?;
     }
     let missing = own.missing_from(&known, &folder);
@@ -60,8 +70,7 @@ struct KnownRecords {
 }
 
 impl KnownRecords {
-    fn note(&mut self, line: &LogLine) {
-        let change = &line.change;
+    fn note(&mut self, change: &Change) {
         self.entries.extend(change.entries.iter().map(|entry| entry.id.clone()));
         self.archived.extend(change.archived.iter().cloned());
         self.records.extend(change.decisions.iter().map(|decision| decision.id.to_string()));
