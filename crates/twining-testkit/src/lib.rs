@@ -10,6 +10,7 @@ pub mod memory_log;
 pub mod postgres;
 pub mod project;
 pub mod records;
+pub mod service_storm;
 pub mod tidy;
 pub mod world;
 pub mod write_cases;

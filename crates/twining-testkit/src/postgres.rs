@@ -206,6 +206,12 @@ impl TestDatabase {
         let port = self.tls_port.expect("the server was started with TLS");
         format!("postgresql://{user}@{host}:{port}/{}", self.name)
     }
+
+    /// The socket that its server listens on.
+    #[must_use]
+    pub fn socket_path(&self) -> PathBuf {
+        Path::new(&self.socket).join(".s.PGSQL.5432")
+    }
 }
 
 /// In memory if nothing is to be flushed and there is room: containers often have little.

@@ -48,6 +48,8 @@ mod serve_oauth;
 #[cfg(feature = "service")]
 mod serve_operation;
 #[cfg(feature = "service")]
+mod serve_storm;
+#[cfg(feature = "service")]
 mod serve_tls;
 mod servers;
 mod top;

@@ -139,6 +139,8 @@ impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Log(error) => error.into(),
+            // Somebody else has the folder for too long. The log may have taken what was sent.
+            StoreError::Locked { .. } => Self::unavailable(),
             error => Self::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "internal",
@@ -170,5 +172,19 @@ impl IntoResponse for ApiError {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_is_busy_is_no_refusal_of_what_the_log_may_have() {
+        let locked = StoreError::Locked { path: "lock".to_owned(), holder: None, waited_ms: 5_000 };
+        let error = ApiError::from(locked);
+        assert_eq!((error.status(), error.retry_after), (StatusCode::SERVICE_UNAVAILABLE, Some(1)));
+        let damaged = ApiError::from(StoreError::Damaged { what: "a line".to_owned() });
+        assert_eq!(damaged.status(), StatusCode::INTERNAL_SERVER_ERROR);
     }
 }
