@@ -58,7 +58,7 @@ const BOUNDARIES: &[(&str, &[&str])] = &[
         "Command::new(\"git\")",
         &["twining-store/src/git/repository.rs", "twining-testkit/", "/tests/"],
     ),
-    ("ureq::", &["twining/src/link/"]),
+    ("ureq::", &["twining/src/link/", "twining-service/src/http/oauth/key_cache.rs", "/tests/"]),
     ("async fn", ASYNC_MODULES),
     ("tokio::", ASYNC_MODULES),
     ("#[allow(", &[]),

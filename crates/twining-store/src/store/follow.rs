@@ -11,6 +11,7 @@ use serde_json::Value;
 use twining_model::{Amendment, Change, Decision, Entity, Id, JsonDocument, Relation, Time};
 
 use super::journaled_writer::{LineMarks, PlannedChange, StoreWriter};
+use super::line_key::{line_key, use_up_line_key};
 use super::project_store::{Durability, PlanBase, Store, planned};
 use super::store_handle::OpenStore;
 use crate::error::{LogError, StoreError};
@@ -26,17 +27,24 @@ const TRIES: usize = 16;
 
 /// What the folder has of its log.
 #[derive(Clone, Copy, Debug)]
-pub struct LogFollower<'s>(&'s Store);
+pub struct LogFollower<'s>(pub(super) &'s Store);
 
 /// What is known of lines that are taken in.
 #[derive(Default)]
-struct LineOrigins {
+pub(super) struct LineOrigins {
     /// Keys of lines that this process appended itself.
     appended: HashSet<Id>,
     /// Lines of the outbox, by key: the folder has carried them out.
     outbox: HashMap<Id, OutboxLine>,
     /// Whether records may be in the folder that no line of the outbox brought there.
     may_be_present: bool,
+}
+
+impl LineOrigins {
+    /// Of lines that come to a folder which may have their records already.
+    pub(super) fn beside_own() -> Self {
+        Self { may_be_present: true, ..Self::default() }
+    }
 }
 
 /// What came of a change that was offered to a log.
@@ -127,7 +135,7 @@ impl Store {
     }
 
     /// Many lines as one change, without what the folder cannot carry out.
-    fn merged_change(
+    pub(super) fn merged_change(
         &self,
         store: &OpenStore,
         lines: &[&LogLine],
@@ -307,9 +315,13 @@ impl Store {
             // A line that says nothing any more still has a key that was promised a number.
             if !shared.is_empty() || key.is_some() {
                 self.open_for_writing()?.check_change(&shared)?;
-                let key = key.cloned().unwrap_or_else(|| self.ids().next());
+                let key = key.cloned().or_else(line_key).unwrap_or_else(|| self.ids().next());
                 let line = NewLine { key, change: shared };
-                match log.append(base, std::slice::from_ref(&line)) {
+                let appended = log.append(base, std::slice::from_ref(&line));
+                if !matches!(appended, Err(LogError::Behind)) {
+                    use_up_line_key();
+                }
+                match appended {
                     Ok(_) => drop(self.follow_to_end(log, &HashSet::from([line.key]))?),
                     Err(LogError::Behind) => continue,
                     Err(error @ LogError::Unknown(_)) => {
@@ -364,7 +376,7 @@ impl LogFollower<'_> {
 
     /// The same for a folder that came to the log with records of its own.
     pub fn take_in_beside_own(&self, lines: &[LogLine]) -> Result<(), StoreError> {
-        self.0.take_in(lines, LineOrigins { may_be_present: true, ..LineOrigins::default() })
+        self.0.take_in(lines, LineOrigins::beside_own())
     }
 
     /// Notes that the log has lines of a format that only a newer program reads: nothing is written
@@ -420,7 +432,7 @@ fn take_over(
 
 /// What lines do one after the other, done at once. Of the graph the last word counts. What the
 /// folder wrote `later` itself, and waits to be sent, stays on top of what it concerns.
-fn join(lines: &[&LogLine], origins: &LineOrigins, later: &[&Change]) -> Change {
+pub(super) fn join(lines: &[&LogLine], origins: &LineOrigins, later: &[&Change]) -> Change {
     let mut merged = Change::default();
     let (mut entities, mut relations) =
         (BTreeMap::<String, Option<Entity>>::new(), BTreeMap::<String, Option<Relation>>::new());
@@ -436,6 +448,7 @@ fn join(lines: &[&LogLine], origins: &LineOrigins, later: &[&Change]) -> Change 
         };
         vouched.extend(change.traces);
         merged.imported_traces.extend(change.imported_traces);
+        merged.anchors.extend(change.anchors);
         merged.entries.extend(change.entries);
         merged.decisions.extend(change.decisions);
         merged.amendments.extend(change.amendments);
@@ -485,6 +498,7 @@ fn leave_out_done(change: &mut Change, own: &Change) {
     let is_new = |id: &str| own.traces.iter().chain(&own.imported_traces).all(|done| done.id != id);
     change.traces.retain(|trace| is_new(&trace.id));
     change.imported_traces.retain(|trace| is_new(&trace.id));
+    change.anchors.retain(|anchor| own.anchors.iter().all(|done| done.id != anchor.id));
 }
 
 /// Repeats of a waiting change what concerns the same records.
@@ -519,6 +533,7 @@ impl OpenStore {
         change.entries.retain(|entry| !present.contains(&entry.id));
         change.traces.retain(|trace| !present.contains(&trace.id));
         change.imported_traces.retain(|trace| !present.contains(&trace.id));
+        change.anchors.retain(|anchor| !present.contains(&anchor.id));
         Ok(())
     }
 }

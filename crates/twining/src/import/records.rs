@@ -187,7 +187,7 @@ pub(super) fn read(
 }
 
 /// Parts of another memory that stay where they are.
-pub(super) const LEFT: [(&str, &str); 6] = [
+pub(super) const LEFT: [(&str, &str); 7] = [
     ("agents/registry.json", "the agent registry belongs to that project"),
     ("handoffs/index.jsonl", "handoffs belong to that project"),
     ("config.yml", "settings are each project's own"),
@@ -196,6 +196,7 @@ pub(super) const LEFT: [(&str, &str); 6] = [
         "turns",
         "turns belong to the project where they were recorded; copy the folder if you want them",
     ),
+    ("anchors.jsonl", "anchors speak of that project's code"),
     ("traces.jsonl", "traces belong to that project's guards; copy the file if you want them"),
 ];
 

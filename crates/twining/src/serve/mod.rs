@@ -5,6 +5,7 @@
 
 mod admin;
 mod command;
+mod issuers;
 mod relative_paths;
 mod served_memory;
 mod tool_catalog;
