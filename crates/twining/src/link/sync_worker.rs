@@ -3,6 +3,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use twining_store::{Store, StoreError};
@@ -21,7 +22,10 @@ const TURN: Duration = Duration::from_secs(5);
 const LINES: usize = 1024;
 
 /// The running worker. Dropping it lets the thread end.
-pub(crate) struct SyncWorker(Arc<WorkerStop>);
+pub(super) struct SyncWorker {
+    stop: Arc<WorkerStop>,
+    thread: JoinHandle<()>,
+}
 
 #[derive(Default)]
 struct WorkerStop {
@@ -45,19 +49,24 @@ impl WorkerStop {
 
 impl SyncWorker {
     /// Starts the thread.
-    pub(crate) fn start(store: Arc<Store>, link: TeamLink) -> Self {
+    pub(super) fn start(store: Arc<Store>, link: TeamLink) -> Self {
         let signal = Arc::new(WorkerStop::default());
         let stop = Arc::clone(&signal);
         // Not joined: it may wait for the service, and nothing acknowledged depends on it.
-        std::thread::spawn(move || work(&store, &link, &stop));
-        Self(signal)
+        let thread = std::thread::spawn(move || work(&store, &link, &signal));
+        Self { stop, thread }
+    }
+
+    /// Whether it runs: it ends with the link.
+    pub(super) fn is_running(&self) -> bool {
+        !self.thread.is_finished()
     }
 }
 
 impl Drop for SyncWorker {
     fn drop(&mut self) {
-        self.0.is_stopped.store(true, Ordering::Release);
-        self.0.moved.notify_all();
+        self.stop.is_stopped.store(true, Ordering::Release);
+        self.stop.moved.notify_all();
     }
 }
 

@@ -12,6 +12,15 @@ const MAX_ANSWER_BYTES: u64 = 64 * 1024 * 1024;
 #[cfg(feature = "service")]
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// What a request says of whoever sends it.
+#[cfg_attr(not(feature = "service"), expect(dead_code, reason = "nothing is sent"))]
+pub(super) struct RequestHeaders<'a> {
+    /// What the service knows us by.
+    pub token: &'a str,
+    /// The repository that is meant.
+    pub repository: Option<&'a str>,
+}
+
 /// Why there is no answer.
 pub(super) enum SendError {
     /// The service did not get the request.
@@ -39,7 +48,7 @@ impl Transport {
     pub(super) fn send(
         &self,
         _url: &str,
-        _token: &str,
+        _headers: &RequestHeaders<'_>,
         _body: Option<&[u8]>,
         _timeout: Duration,
     ) -> Result<(u16, Vec<u8>), SendError> {
@@ -66,23 +75,29 @@ impl Transport {
     pub(super) fn send(
         &self,
         url: &str,
-        token: &str,
+        headers: &RequestHeaders<'_>,
         body: Option<&[u8]>,
         timeout: Duration,
     ) -> Result<(u16, Vec<u8>), SendError> {
-        let authorization = format!("Bearer {token}");
+        let authorization = format!("Bearer {}", headers.token);
         let connect = CONNECT_TIMEOUT.min(timeout);
         let sent = match body {
-            Some(body) => self
-                .agent
-                .post(url)
-                .config()
-                .timeout_global(Some(timeout))
-                .timeout_connect(Some(connect))
-                .build()
-                .header("authorization", &authorization)
-                .header("content-type", "application/json")
-                .send(body),
+            Some(body) => {
+                let request = self
+                    .agent
+                    .post(url)
+                    .config()
+                    .timeout_global(Some(timeout))
+                    .timeout_connect(Some(connect))
+                    .build()
+                    .header("authorization", &authorization)
+                    .header("content-type", "application/json");
+                match headers.repository {
+                    Some(repository) => request.header("twining-repository", repository),
+                    None => request,
+                }
+                .send(body)
+            }
             None => self
                 .agent
                 .get(url)
