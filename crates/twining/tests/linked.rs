@@ -114,9 +114,9 @@ fn writes_made_offline_arrive_once_although_answers_are_lost() {
     // The page shows these in a panel of their own.
     let doctor: Value =
         serde_json::from_str(&clone.run(&["doctor", "--json"]).stdout).expect("JSON");
-    let findings = doctor["findings"].as_array().expect("a list");
-    let team = findings.iter().find(|finding| finding["name"] == "team").expect("one of the team");
-    assert_eq!(team["status"], "warn", "{team}");
+    let checks = doctor["checks"].as_array().expect("a list");
+    let team = checks.iter().find(|check| check["name"] == "team").expect("one of the team");
+    assert_eq!(team["finding"], "warn", "{team}");
     assert_eq!(clone.run(&["sync"]).code, 1, "the service is down");
     server.set_down(false);
     server.lose_answers(3);

@@ -20,7 +20,7 @@ use super::incoming_lines::{MAX_LINES, made_decisions, signed};
 use super::router::{ServiceState, read_body};
 use crate::database::{DocRow, LogRow};
 use crate::error::ServiceError;
-use crate::principal::{AccessRole, RemoteCaller, acting_as};
+use crate::principal::{AccessRole, PrincipalKind, RemoteCaller, acting_as};
 use crate::repositories::OpenRepository;
 
 /// The largest body of lines.
@@ -182,7 +182,13 @@ pub(super) async fn since(
     };
     admitted.note.called("since", "ok");
     let lines: Vec<_> = lines.iter().map(LineOut::of).collect();
-    Ok(Json(json!({"lines": lines, "head": head, "repository": repo})))
+    // A clone writes what it sends in the words that the log will have.
+    let signature = json!({
+        "principal": admitted.principal.name,
+        "is_person": admitted.principal.kind == PrincipalKind::Person,
+    });
+    let answer = json!({"lines": lines, "head": head, "repository": repo, "signature": signature});
+    Ok(Json(answer))
 }
 
 /// `GET v1/snapshot`: every line up to the head, one JSON object a line.

@@ -15,7 +15,7 @@ use crate::disk::layout::{BOARD, TRACES};
 use crate::error::{LogError, StoreError};
 use crate::format::torn_lines;
 use crate::log::journal::{Log, LogLine, NewLine};
-use crate::log::outbox_file::{OutboxLine, RefusedLine};
+use crate::log::outbox_file::{OutboxLine, OutboxSignature, RefusedLine};
 
 /// What is sent at once.
 const BATCH_LINES: usize = 500;
@@ -151,6 +151,14 @@ impl Outbox<'_> {
         let store = self.0.open_for_writing()?;
         let _guard = store.lock.acquire()?;
         store.outbox.create()
+    }
+
+    /// From now on records are signed as the log signs them.
+    pub fn sign_as(&self, signature: OutboxSignature) -> Result<(), StoreError> {
+        let store = self.0.open_for_writing()?;
+        let _guard = store.lock.acquire()?;
+        let lines = store.outbox.load(store.lock_state()?.followed_seq)?;
+        store.outbox.rewrite_signed(&lines, Some(signature))
     }
 
     /// Takes the outbox away, with what waits in it.

@@ -8,9 +8,9 @@ use clap::{ArgMatches, Command, ValueHint};
 use serde_json::{Value, json};
 use twining_model::Id;
 use twining_store::git::Git;
-use twining_store::{LogError, Store};
+use twining_store::{LogError, OutboxSignature, Store};
 
-use super::http_log::HttpLog;
+use super::http_log::{HttpLog, ServiceIdentity};
 use super::settings::LinkSettings;
 use super::sync_command::{copy_of, record_paths};
 use super::sync_state::SyncState;
@@ -60,6 +60,8 @@ struct LinkProposal<'a> {
     folder: PathBuf,
     /// The repository that the address leads to, if the service says so.
     repository: Option<Id>,
+    /// How the service signs what is sent.
+    signature: Option<OutboxSignature>,
     /// Records that git tracks.
     tracked: Vec<String>,
 }
@@ -113,14 +115,15 @@ pub(crate) fn link(
     let token = token(given.get_one::<PathBuf>("token-file"))?;
     // Before anything is changed: an address, a token or a clone that is wrong shows now.
     let log = HttpLog::new(&address, &token);
-    let repository = log.repository().map_err(|error| unreachable(&address, &error))?;
+    let identity = log.identity().map_err(|error| unreachable(&address, &error))?;
+    let ServiceIdentity { repository, signature } = identity;
     if let Some(repository) = &repository {
         project_label::check(store, &address, repository)?;
     }
     let git = Git::at(&store.location().project);
     let tracked = git.tracked_of(&record_paths()).into_iter().collect();
     let folder = store.location().project.join(".twining");
-    let proposal = LinkProposal { address: &address, folder, repository, tracked };
+    let proposal = LinkProposal { address: &address, folder, repository, signature, tracked };
     if given.get_flag("dry-run") {
         return Ok(output::answer(
             style,
@@ -142,7 +145,7 @@ fn carry_out(
     log: &HttpLog,
     style: OutputFormat,
 ) -> Result<ExitStatus, CommandError> {
-    let LinkProposal { address, folder, repository, tracked } = proposal;
+    let LinkProposal { address, folder, repository, signature, tracked } = proposal;
     let installation = store.installation();
     installation.prepare()?;
     let seal = store
@@ -150,6 +153,9 @@ fn carry_out(
         .identity()?
         .ok_or_else(|| CommandError::unavailable("NOT_FOUND", "there is no memory here"))?;
     let joined = join_log::join(store, log)?;
+    if let Some(signature) = signature {
+        store.outbox().sign_as(signature)?;
+    }
     let settings = LinkSettings {
         address: address.to_owned(),
         token: token.to_owned(),

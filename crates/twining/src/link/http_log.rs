@@ -11,7 +11,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use twining_model::{Change, Id, text};
-use twining_store::{LOG_VERSION, Log, LogBase, LogError, LogLine, NewLine, Store};
+use twining_store::{
+    LOG_VERSION, Log, LogBase, LogError, LogLine, NewLine, OutboxSignature, Store,
+};
 
 use super::project_label;
 use super::transport::{RequestHeaders, SendError, Transport};
@@ -55,6 +57,16 @@ struct SinceAnswer<'a> {
     head: u64,
     #[serde(default)]
     repository: Option<Id>,
+    #[serde(default)]
+    signature: Option<OutboxSignature>,
+}
+
+/// What a service says of itself and of whoever asks.
+pub(crate) struct ServiceIdentity {
+    /// The repository that the address leads to.
+    pub repository: Option<Id>,
+    /// How it signs what we send.
+    pub signature: Option<OutboxSignature>,
 }
 
 #[derive(Deserialize)]
@@ -137,13 +149,13 @@ impl HttpLog {
         lines_in(&answer, after, limit, expected)
     }
 
-    /// The repository that the address leads to, if the service says so.
-    pub(crate) fn repository(&self) -> Result<Option<Id>, LogError> {
+    /// What the service says of itself and of us.
+    pub(crate) fn identity(&self) -> Result<ServiceIdentity, LogError> {
         let answer = self.ask("v1/since?after=0&limit=1", None, REQUEST_TIMEOUT);
         let answer = answer.map_err(unreachable)?;
-        let SinceAnswer { repository, .. } = parsed(&answer).map_err(unreachable)?;
+        let SinceAnswer { repository, signature, .. } = parsed(&answer).map_err(unreachable)?;
         lines_in(&answer, 0, 1, None)?;
-        Ok(repository)
+        Ok(ServiceIdentity { repository, signature })
     }
 
     /// Everybody's claims, and their version.
@@ -257,7 +269,7 @@ fn lines_in(
     limit: usize,
     expected: Option<&Id>,
 ) -> Result<Vec<LogLine>, LogError> {
-    let SinceAnswer { lines, head, repository } = parsed(answer).map_err(unreachable)?;
+    let SinceAnswer { lines, head, repository, .. } = parsed(answer).map_err(unreachable)?;
     if let (Some(found), Some(expected)) = (repository, expected)
         && found != *expected
     {
