@@ -26,7 +26,7 @@ pub use log::journal::{LOG_VERSION, Log, LogBase, LogLine, NewLine};
 pub use log::lock::LockGuard;
 pub use log::outbox_file::{OutboxLine, OutboxSignature, RefusedLine};
 pub use log::store_files::{
-    Array, ArrayState, DecisionListing, DecisionsChanged, Fingerprint, OpenBoard, StoreFiles,
+    Array, ArrayState, DecisionListing, DecisionsChanged, Fingerprint, OpenLines, StoreFiles,
 };
 pub use store::*;
 pub use twining_model::TextFile;

@@ -1,5 +1,6 @@
 //! Every integration test of this crate, in one program: it is linked once.
 
+mod anchors;
 mod attacks;
 mod drop_in;
 mod faults;

@@ -77,6 +77,7 @@ const ASYNC_MODULES: &[&str] = &[
 
 /// Which crate may use which.
 const LAYERS: &[(&str, &[&str])] = &[
+    ("twining-code", &[]),
     ("twining-dot", &[]),
     ("twining-embed", &[]),
     ("twining-model", &[]),

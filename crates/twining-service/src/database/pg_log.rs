@@ -190,6 +190,7 @@ fn record_count(change: &Change) -> usize {
         + change.turns.len()
         + change.traces.len()
         + change.imported_traces.len()
+        + change.anchors.len()
 }
 
 fn log_error(error: ServiceError) -> LogError {

@@ -440,6 +440,7 @@ fn join(lines: &[&LogLine], origins: &LineOrigins, later: &[&Change]) -> Change 
         };
         vouched.extend(change.traces);
         merged.imported_traces.extend(change.imported_traces);
+        merged.anchors.extend(change.anchors);
         merged.entries.extend(change.entries);
         merged.decisions.extend(change.decisions);
         merged.amendments.extend(change.amendments);
@@ -489,6 +490,7 @@ fn leave_out_done(change: &mut Change, own: &Change) {
     let is_new = |id: &str| own.traces.iter().chain(&own.imported_traces).all(|done| done.id != id);
     change.traces.retain(|trace| is_new(&trace.id));
     change.imported_traces.retain(|trace| is_new(&trace.id));
+    change.anchors.retain(|anchor| own.anchors.iter().all(|done| done.id != anchor.id));
 }
 
 /// Repeats of a waiting change what concerns the same records.
@@ -523,6 +525,7 @@ impl OpenStore {
         change.entries.retain(|entry| !present.contains(&entry.id));
         change.traces.retain(|trace| !present.contains(&trace.id));
         change.imported_traces.retain(|trace| !present.contains(&trace.id));
+        change.anchors.retain(|anchor| !present.contains(&anchor.id));
         Ok(())
     }
 }

@@ -9,6 +9,7 @@ mod file_writes;
 mod follow;
 mod housekeeper;
 mod journaled_writer;
+mod line_file;
 mod local_state;
 mod outbox;
 mod project_store;

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use twining_model::{Change, Decision, Entity, Entry, HandoffFile, Id, Relation, Trace, TurnFile};
+use twining_model::{
+    Anchor, Change, Decision, Entity, Entry, HandoffFile, Id, Relation, Trace, TurnFile,
+};
 use twining_store::{Log, LogLine, Store, StoreError};
 
 /// Records of one line.
@@ -72,6 +74,7 @@ impl KnownRecords {
         self.records.extend(change.handoffs.iter().map(|handoff| handoff.id.to_string()));
         let traces = change.traces.iter().chain(&change.imported_traces);
         self.records.extend(traces.map(|trace| trace.id.clone()));
+        self.records.extend(change.anchors.iter().map(|anchor| anchor.id.clone()));
         self.turns.extend(
             change.turns.iter().map(|turn| (turn.feature.clone(), turn.task.clone(), turn.number)),
         );
@@ -88,6 +91,7 @@ struct OwnRecords {
     handoffs: Vec<HandoffFile>,
     turns: Vec<TurnFile>,
     traces: Vec<Trace>,
+    anchors: Vec<Anchor>,
     archived: HashSet<String>,
 }
 
@@ -102,6 +106,7 @@ impl OwnRecords {
             handoffs: handoffs_in(folder),
             turns: turns_in(folder),
             traces: lines_of(&folder.join("traces.jsonl")),
+            anchors: lines_of(&folder.join("anchors.jsonl")),
             archived: store.documents().archived_ids()?,
         })
     }
@@ -161,6 +166,13 @@ impl OwnRecords {
             traces
                 .chunks(AT_ONCE)
                 .map(|some| Change { imported_traces: some.to_vec(), ..Change::default() }),
+        );
+        let anchors: Vec<Anchor> =
+            self.anchors.into_iter().filter(|anchor| is_new(&anchor.id)).collect();
+        changes.extend(
+            anchors
+                .chunks(AT_ONCE)
+                .map(|some| Change { anchors: some.to_vec(), ..Change::default() }),
         );
         let archived: Vec<String> = self
             .archived
