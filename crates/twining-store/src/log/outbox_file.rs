@@ -56,7 +56,8 @@ impl OutboxSignature {
     pub(crate) fn sign(&self, change: &mut Change) {
         let entries = change.entries.iter_mut().map(|entry| &mut entry.origin);
         let traces = change.traces.iter_mut().chain(&mut change.imported_traces);
-        for origin in entries.chain(traces.map(|trace| &mut trace.origin)) {
+        let anchors = change.anchors.iter_mut().map(|anchor| &mut anchor.origin);
+        for origin in entries.chain(traces.map(|trace| &mut trace.origin)).chain(anchors) {
             let origin = origin.get_or_insert_with(Origin::elsewhere);
             origin.principal = Some(self.principal.clone());
             if !self.is_person {

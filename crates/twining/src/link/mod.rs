@@ -8,6 +8,7 @@ mod command;
 mod http_log;
 mod join_log;
 mod project_label;
+mod refused_changes;
 mod server_link;
 mod settings;
 mod sync_command;

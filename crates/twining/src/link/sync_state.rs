@@ -8,8 +8,8 @@ use twining_engine::StatusWarning;
 use twining_model::{Time, text};
 use twining_store::{LogError, OutboxState, Store, StoreError};
 
+use super::refused_changes::refusal_summary;
 use super::settings::LinkSettings;
-use super::sync_command::refusal_summary;
 use super::team_link::CLOSED_FOR;
 
 /// The note in `local/`.
