@@ -67,10 +67,14 @@ impl Store {
         let _ = self.log.set(log);
     }
 
-    /// From now on what is planned goes through this log where it answers, if the folder is linked.
+    /// From now on what is planned goes through this log where it answers, if the folder is linked;
+    /// one that was given before is asked no more.
     pub fn use_linked_log(&self, log: Arc<dyn Log>) {
-        // The first log stays.
-        let _ = self.linked_log.set(log);
+        *self.linked_log.write().unwrap_or_else(PoisonError::into_inner) = Some(log);
+    }
+
+    pub(super) fn linked_log(&self) -> Option<Arc<dyn Log>> {
+        self.linked_log.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What the folder has of its log.
@@ -360,8 +364,8 @@ impl LogFollower<'_> {
     }
 
     fn follow_to_end(&self) -> Result<u64, StoreError> {
-        let log = self.0.log.get().or_else(|| self.0.linked_log.get());
-        log.map_or(Ok(0), |log| self.0.follow_to_end(&**log, &HashSet::new()))
+        let log = self.0.log.get().cloned().or_else(|| self.0.linked_log());
+        log.map_or(Ok(0), |log| self.0.follow_to_end(&*log, &HashSet::new()))
     }
 
     /// Follows this log to its end, and returns how many lines were taken in.

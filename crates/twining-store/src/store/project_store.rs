@@ -67,7 +67,7 @@ pub struct Store {
     /// The log that every write goes through, if there is one.
     pub(super) log: OnceLock<Arc<dyn Log>>,
     /// The log that a linked folder exchanges lines with, where it can be reached.
-    pub(super) linked_log: OnceLock<Arc<dyn Log>>,
+    pub(super) linked_log: RwLock<Option<Arc<dyn Log>>>,
     /// What the log has of a newer format, if it does.
     pub(super) log_too_new: Mutex<Option<LogError>>,
     /// Git's index when such files were last looked at.
@@ -106,7 +106,7 @@ impl Store {
             deadline: Arc::new(OnceLock::new()),
             mergers: OnceLock::new(),
             log: OnceLock::new(),
-            linked_log: OnceLock::new(),
+            linked_log: RwLock::new(None),
             log_too_new: Mutex::new(None),
             last_git_index: Mutex::new(None),
         })
@@ -225,9 +225,9 @@ impl Store {
         if let Some(log) = self.log.get() {
             return self.commit_to_log(&**log, durability, planned_on, plan);
         }
-        match self.linked_log.get() {
+        match self.linked_log() {
             Some(log) if store.outbox.seal()?.is_some() => {
-                self.commit_linked(&**log, store, durability, planned_on, plan)
+                self.commit_linked(&*log, store, durability, planned_on, plan)
             }
             _ => self.commit_locally(store, durability, &mut plan),
         }
