@@ -10,7 +10,7 @@ static mut COUNT: u8 = b'\'';
 
 impl<'a, T> Key<'a, T> where T: fmt::Debug {
     #[inline]
-    pub async fn read(&self) -> Result<u8, Box<dyn std::error::Error>> {
+    pub unsafe fn read(&self) -> Result<u8, Box<dyn std::error::Error>> {
         let text = r#"raw "text" # here"#; /* nested /* comment */ */
         match self.value { Some(ref v) if v == 'x' => {}, None => { fn inner() {} } _ => 1.5e3 }
         'outer: loop { break 'outer; }

@@ -11,7 +11,7 @@ pub(crate) enum NodeRole {
     /// Nothing; its children may be something.
     Other,
     /// A definition, if it has what its shape asks for.
-    Definition(DefinitionKind, Shape),
+    Definition(DefinitionKind, DefinitionShape),
     /// Lends its name to what is inside, and is no definition: `impl` of Rust.
     Impl,
     /// Belongs to the signature of the definition that follows it.
@@ -30,7 +30,7 @@ pub(crate) enum NodeRole {
 
 /// Where a definition keeps its name and its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum DefinitionShape {
     /// Fields `name` and `body`, or `declarator` and `body`.
     Plain,
     /// The same, and without a body it is a mention: `struct a *b` of C.
@@ -70,7 +70,7 @@ fn role_of(kind: &str) -> NodeRole {
         | "function_signature"
         | "generator_function_declaration"
         | "local_function_statement"
-        | "macro_definition" => Definition(Kind::Function, Shape::Plain),
+        | "macro_definition" => Definition(Kind::Function, DefinitionShape::Plain),
         "method_definition"
         | "method_declaration"
         | "method_elem"
@@ -81,44 +81,57 @@ fn role_of(kind: &str) -> NodeRole {
         | "constructor_declaration"
         | "compact_constructor_declaration"
         | "destructor_declaration"
-        | "annotation_type_element_declaration" => Definition(Kind::Method, Shape::Plain),
-        "property_declaration" => Definition(Kind::Method, Shape::Property),
+        | "annotation_type_element_declaration" => Definition(Kind::Method, DefinitionShape::Plain),
+        "property_declaration" => Definition(Kind::Method, DefinitionShape::Property),
         "class_definition"
         | "class_declaration"
         | "abstract_class_declaration"
         | "class"
-        | "record_declaration" => Definition(Kind::Class, Shape::Plain),
-        "class_specifier" => Definition(Kind::Class, Shape::WithBody),
+        | "record_declaration" => Definition(Kind::Class, DefinitionShape::Plain),
+        "class_specifier" => Definition(Kind::Class, DefinitionShape::WithBody),
         "struct_item" | "union_item" | "struct_declaration" => {
-            Definition(Kind::Struct, Shape::Plain)
+            Definition(Kind::Struct, DefinitionShape::Plain)
         }
-        "struct_specifier" | "union_specifier" => Definition(Kind::Struct, Shape::WithBody),
-        "enum_item" | "enum_declaration" => Definition(Kind::Enum, Shape::Plain),
-        "enum_specifier" => Definition(Kind::Enum, Shape::WithBody),
+        "struct_specifier" | "union_specifier" => {
+            Definition(Kind::Struct, DefinitionShape::WithBody)
+        }
+        "enum_item" | "enum_declaration" => Definition(Kind::Enum, DefinitionShape::Plain),
+        "enum_specifier" => Definition(Kind::Enum, DefinitionShape::WithBody),
         "trait_item"
         | "interface_declaration"
         | "trait_declaration"
         | "annotation_type_declaration"
-        | "concept_definition" => Definition(Kind::Trait, Shape::Plain),
+        | "concept_definition" => Definition(Kind::Trait, DefinitionShape::Plain),
         "mod_item"
         | "module"
         | "internal_module"
         | "namespace_declaration"
-        | "namespace_definition" => Definition(Kind::Module, Shape::WithBody),
+        | "namespace_definition" => Definition(Kind::Module, DefinitionShape::WithBody),
         "type_item" | "type_alias_declaration" | "alias_declaration" | "delegate_declaration" => {
-            Definition(Kind::Type, Shape::Plain)
+            Definition(Kind::Type, DefinitionShape::Plain)
         }
-        "type_spec" | "type_alias" => Definition(Kind::Type, Shape::TypeSpec),
-        "type_definition" => Definition(Kind::Type, Shape::Typedef),
-        "const_item" | "static_item" | "preproc_def" => Definition(Kind::Constant, Shape::Value),
-        "preproc_function_def" => Definition(Kind::Function, Shape::Value),
-        "const_spec" | "var_spec" => Definition(Kind::Constant, Shape::TopValue),
-        "const_element" => Definition(Kind::Constant, Shape::FirstChild),
-        "assignment" => Definition(Kind::Constant, Shape::Assignment),
-        "variable_declarator" => Definition(Kind::Constant, Shape::Variable),
-        "public_field_definition" => Definition(Kind::Method, Shape::FunctionField),
-        "declaration" => Definition(Kind::Function, Shape::Prototype),
-        "field_declaration" | "constant_declaration" => Definition(Kind::Constant, Shape::Member),
+        "type_spec" | "type_alias" => Definition(Kind::Type, DefinitionShape::TypeSpec),
+        "type_definition" => Definition(Kind::Type, DefinitionShape::Typedef),
+        "const_item" | "static_item" | "preproc_def" => {
+            Definition(Kind::Constant, DefinitionShape::Value)
+        }
+        "preproc_function_def" => Definition(Kind::Function, DefinitionShape::Value),
+        "const_spec" | "var_spec" => Definition(Kind::Constant, DefinitionShape::TopValue),
+        "const_element" => Definition(Kind::Constant, DefinitionShape::FirstChild),
+        "assignment" => Definition(Kind::Constant, DefinitionShape::Assignment),
+        "variable_declarator" => Definition(Kind::Constant, DefinitionShape::Variable),
+        "public_field_definition" => Definition(Kind::Method, DefinitionShape::FunctionField),
+        "declaration" => Definition(Kind::Function, DefinitionShape::Prototype),
+        "field_declaration" | "constant_declaration" => {
+            Definition(Kind::Constant, DefinitionShape::Member)
+        }
+        _ => surrounding_role_of(kind),
+    }
+}
+
+/// The role of what stands around definitions.
+fn surrounding_role_of(kind: &str) -> NodeRole {
+    match kind {
         "impl_item" => NodeRole::Impl,
         "attribute_item" | "decorator" => NodeRole::Attribute,
         "decorated_definition" | "template_declaration" | "ambient_declaration" => {

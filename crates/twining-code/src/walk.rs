@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree, TreeCursor};
 
-use crate::grammar::{Grammar, NodeRole, Shape};
+use crate::grammar::{DefinitionShape, Grammar, NodeRole};
 use crate::kind::DefinitionKind;
 use crate::language::Language;
 use crate::lexer::TokenStream;
@@ -56,7 +56,7 @@ pub(crate) struct Outlines {
 
 /// The outlines of a tree; nothing if it has too many.
 pub(crate) fn outlines(tree: &Tree, bytes: &[u8], grammar: &Grammar) -> Option<Outlines> {
-    let level = Level { attributes: None, is_wrapped: false, is_top: true };
+    let level = SiblingLevel { attributes: None, is_wrapped: false, is_top: true };
     let walk = Walk {
         bytes,
         grammar,
@@ -78,7 +78,7 @@ struct NameScope {
 }
 
 /// What is known about the siblings at one depth.
-struct Level {
+struct SiblingLevel {
     /// Where the attributes of the next definition begin.
     attributes: Option<(u32, u32)>,
     /// Whether they hold for the first definition, whatever comes before it.
@@ -92,7 +92,7 @@ struct Walk<'t> {
     grammar: &'t Grammar,
     prefix: String,
     scopes: Vec<NameScope>,
-    levels: Vec<Level>,
+    levels: Vec<SiblingLevel>,
     found: Outlines,
 }
 
@@ -132,10 +132,10 @@ impl<'t> Walk<'t> {
     }
 
     /// Notes what a node is, and says how its children begin; nothing if they do not matter.
-    fn enter(&mut self, node: Node<'t>) -> Option<Level> {
+    fn enter(&mut self, node: Node<'t>) -> Option<SiblingLevel> {
         let role = self.grammar.role(node.kind_id());
         let is_top = self.levels.last().is_some_and(|level| level.is_top);
-        let inner = Level { attributes: None, is_wrapped: false, is_top: false };
+        let inner = SiblingLevel { attributes: None, is_wrapped: false, is_top: false };
         match role {
             NodeRole::Comment => return None,
             NodeRole::Attribute => {
@@ -151,11 +151,11 @@ impl<'t> Walk<'t> {
                 }
                 let begin = self.take_attributes().unwrap_or_else(|| position(node));
                 let is_top = is_top && role == NodeRole::Export;
-                return Some(Level { attributes: Some(begin), is_wrapped: true, is_top });
+                return Some(SiblingLevel { attributes: Some(begin), is_wrapped: true, is_top });
             }
             NodeRole::Definition(kind, shape) => {
                 if let Some(parts) = self.parts(node, kind, shape, is_top) {
-                    self.define(node, parts);
+                    self.define(node, &parts);
                     return Some(inner);
                 }
             }
@@ -171,7 +171,7 @@ impl<'t> Walk<'t> {
         // The root of Python is called a module, like a definition of other languages.
         let goes_on = role == NodeRole::TopLevel || self.levels.len() == 1;
         self.forget_attributes(node);
-        Some(Level { is_top: is_top && goes_on, ..inner })
+        Some(SiblingLevel { is_top: is_top && goes_on, ..inner })
     }
 
     fn take_attributes(&mut self) -> Option<(u32, u32)> {
@@ -187,7 +187,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    fn define(&mut self, node: Node<'t>, parts: Parts<'t>) {
+    fn define(&mut self, node: Node<'t>, parts: &Parts<'t>) {
         let (start, row) = self.take_attributes().unwrap_or_else(|| position(node));
         let kind = match (parts.kind, self.scopes.last().map(|scope| scope.kind)) {
             (
@@ -242,7 +242,7 @@ impl<'t> Walk<'t> {
         &self,
         node: Node<'t>,
         kind: DefinitionKind,
-        shape: Shape,
+        shape: DefinitionShape,
         is_top: bool,
     ) -> Option<Parts<'t>> {
         let field = |name: &str| node.child_by_field_name(name);
@@ -250,9 +250,9 @@ impl<'t> Walk<'t> {
             Some(Parts { name: self.name_text(own_name), kind, own_name, body })
         };
         match shape {
-            Shape::Plain | Shape::WithBody => {
+            DefinitionShape::Plain | DefinitionShape::WithBody => {
                 let body = field("body");
-                if shape == Shape::WithBody && body.is_none() {
+                if shape == DefinitionShape::WithBody && body.is_none() {
                     return None;
                 }
                 let own_name = field("name").or_else(|| declared_name(field("declarator")?))?;
@@ -263,10 +263,10 @@ impl<'t> Walk<'t> {
                     _ => parts,
                 })
             }
-            Shape::Value => named(kind, field("name")?, field("value")),
-            Shape::TopValue if is_top => named(kind, field("name")?, field("value")),
-            Shape::TopValue => None,
-            Shape::Variable => {
+            DefinitionShape::Value => named(kind, field("name")?, field("value")),
+            DefinitionShape::TopValue if is_top => named(kind, field("name")?, field("value")),
+            DefinitionShape::TopValue => None,
+            DefinitionShape::Variable => {
                 let (own_name, value) = (field("name")?, field("value"));
                 match value.and_then(function_value) {
                     Some((kind, body)) => named(kind, own_name, body),
@@ -276,11 +276,11 @@ impl<'t> Walk<'t> {
                     None => None,
                 }
             }
-            Shape::FunctionField => {
+            DefinitionShape::FunctionField => {
                 let (_, body) = function_value(field("value")?)?;
                 named(kind, field("name")?, body)
             }
-            Shape::Assignment => {
+            DefinitionShape::Assignment => {
                 let left = field("left")?;
                 let is_constant = match self.grammar.language {
                     Language::Python => is_top && left.kind() == "identifier",
@@ -288,7 +288,7 @@ impl<'t> Walk<'t> {
                 };
                 if is_constant { named(kind, left, field("right")) } else { None }
             }
-            Shape::TypeSpec => {
+            DefinitionShape::TypeSpec => {
                 let body = field("type")?;
                 let kind = match body.kind() {
                     "struct_type" => DefinitionKind::Struct,
@@ -297,22 +297,22 @@ impl<'t> Walk<'t> {
                 };
                 named(kind, field("name")?, Some(body))
             }
-            Shape::Property => {
+            DefinitionShape::Property => {
                 named(kind, field("name")?, field("accessors").or_else(|| field("value")))
             }
-            Shape::Prototype => {
+            DefinitionShape::Prototype => {
                 let is_local = self.scopes.last().is_some_and(|scope| {
                     matches!(scope.kind, DefinitionKind::Function | DefinitionKind::Method)
                 });
                 let declarator = field("declarator").filter(|node| !is_local && is_function(*node));
                 named(kind, declared_name(declarator?)?, None)
             }
-            Shape::Member => self.member(node, kind),
-            Shape::Typedef => {
+            DefinitionShape::Member => self.member(node, kind),
+            DefinitionShape::Typedef => {
                 let body = field("type").and_then(|of| of.child_by_field_name("body"));
                 named(kind, declared_name(field("declarator")?)?, body)
             }
-            Shape::FirstChild => named(kind, node.named_child(0)?, node.named_child(1)),
+            DefinitionShape::FirstChild => named(kind, node.named_child(0)?, node.named_child(1)),
         }
     }
 

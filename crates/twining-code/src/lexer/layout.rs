@@ -8,8 +8,8 @@ use super::rules::{LayoutRule, LexRules};
 use super::scan::{Lexeme, LexemeKind};
 
 /// The lexemes that are left.
-pub(super) fn without_layout(bytes: &[u8], rules: &LexRules, lexemes: Vec<Lexeme>) -> Vec<Lexeme> {
-    let mut layout = Layout { bytes, is_dropped: vec![false; lexemes.len()], lexemes: &lexemes };
+pub(super) fn without_layout(bytes: &[u8], rules: &LexRules, lexemes: &[Lexeme]) -> Vec<Lexeme> {
+    let mut layout = LayoutFilter { bytes, is_dropped: vec![false; lexemes.len()], lexemes };
     layout.drop_trailing_commas();
     match rules.layout {
         LayoutRule::None => {}
@@ -22,13 +22,13 @@ pub(super) fn without_layout(bytes: &[u8], rules: &LexRules, lexemes: Vec<Lexeme
     kept.map(|(lexeme, _)| *lexeme).collect()
 }
 
-struct Layout<'a> {
+struct LayoutFilter<'a> {
     bytes: &'a [u8],
     lexemes: &'a [Lexeme],
     is_dropped: Vec<bool>,
 }
 
-impl Layout<'_> {
+impl LayoutFilter<'_> {
     /// The sign at `index`; zero for anything else.
     fn sign(&self, index: usize) -> u8 {
         match self.lexemes.get(index) {

@@ -37,7 +37,7 @@ impl TokenStream {
             scanner.read_to(*boundary as usize);
         }
         scanner.read_to(bytes.len());
-        let lexemes = without_layout(bytes, rules, scanner.finish());
+        let lexemes = without_layout(bytes, rules, &scanner.finish());
         let are_quotes_alike = matches!(rules.layout, LayoutRule::Python | LayoutRule::JavaScript);
         let mut texts = Vec::with_capacity(bytes.len());
         let mut tokens = Vec::with_capacity(lexemes.len());
