@@ -16,6 +16,13 @@ use crate::principal::RemoteCaller;
 
 /// How soon it is noticed that a repository was closed.
 const CLOSED_AFTER: Duration = Duration::from_secs(5);
+/// Lines that come sooner after others are taken in together. A read does not wait for it.
+const COLLECTED_FOR: Duration = Duration::from_millis(250);
+/// Says since which start of the machine a folder is there. Nothing in it is flushed: after
+/// another start, parts may be missing.
+const BOOT_FILE: &str = "boot";
+/// Where the system says which start this is.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// Opens a memory in a folder of a node; the program that serves has one.
 pub trait MemoryOpener: Send + Sync + 'static {
@@ -128,13 +135,15 @@ impl OpenRepositories {
     fn open(&self, tenant: &Id, repo: &Id) -> Result<Arc<OpenRepository>, ServiceError> {
         let head = self.database.wait(self.database.head(tenant, repo))?;
         let folder = self.data.join(tenant.as_str()).join(repo.as_str());
+        if !is_of_this_boot(&folder) {
+            remove_folder(&folder)?;
+        }
         let mut memory = self.open_memory(&folder, tenant, repo)?;
         if memory.store().follower().position()? > head {
             // The database is an older one than this folder followed, from a backup: what the
             // folder has beyond it counts no more.
             drop(memory);
-            std::fs::remove_dir_all(&folder)
-                .map_err(|source| folder_error("remove", &folder, source))?;
+            remove_folder(&folder)?;
             memory = self.open_memory(&folder, tenant, repo)?;
         }
         let repository = Arc::new(OpenRepository {
@@ -142,7 +151,6 @@ impl OpenRepositories {
             database: self.database.clone(),
             tenant: tenant.clone(),
             repo: repo.clone(),
-            following: Mutex::new(()),
         });
         self.database.spawn(follow(Arc::downgrade(&repository), self.database.watch_head(repo)));
         Ok(repository)
@@ -154,7 +162,9 @@ impl OpenRepositories {
         tenant: &Id,
         repo: &Id,
     ) -> Result<Arc<dyn Memory>, ServiceError> {
-        std::fs::create_dir_all(folder).map_err(|source| folder_error("make", folder, source))?;
+        std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::write(folder.join(BOOT_FILE), boot_id()))
+            .map_err(|source| folder_error("make", folder, source))?;
         self.opener.open(folder, self.database.log(tenant, repo))
     }
 
@@ -176,8 +186,6 @@ pub struct OpenRepository {
     database: Database,
     tenant: Id,
     repo: Id,
-    /// One at a time asks for lines; who waits for it finds them taken in.
-    following: Mutex<()>,
 }
 
 impl OpenRepository {
@@ -185,15 +193,7 @@ impl OpenRepository {
     /// only for threads that may block.
     pub fn catch_up(&self) -> Result<(), ServiceError> {
         let head = self.database.wait(self.database.head(&self.tenant, &self.repo))?;
-        let follower = self.memory.store().follower();
-        if follower.position()? >= head {
-            return Ok(());
-        }
-        let _one_at_a_time = self.following.lock().unwrap_or_else(PoisonError::into_inner);
-        if follower.position()? < head {
-            follower.catch_up()?;
-        }
-        Ok(())
+        Ok(self.memory.store().follower().catch_up_to(head)?)
     }
 }
 
@@ -210,13 +210,38 @@ type SharedSlot = Arc<Mutex<Option<Arc<OpenRepository>>>>;
 
 /// Takes in what others write, until the repository is closed.
 async fn follow(repository: Weak<OpenRepository>, mut head: HeadWatch) {
+    let mut next = tokio::time::Instant::now();
     loop {
         let waited = tokio::time::timeout(CLOSED_AFTER, head.moved()).await;
         let Some(repository) = repository.upgrade() else { return };
         if waited.is_ok() {
+            tokio::time::sleep_until(next).await;
+            next = tokio::time::Instant::now() + COLLECTED_FOR;
+            let said = head.said();
             // What fails now is tried again by the next read and the next notice.
-            let _ = tokio::task::spawn_blocking(move || repository.catch_up()).await;
+            let _ = tokio::task::spawn_blocking(move || {
+                repository.memory.store().follower().catch_up_to(said)
+            })
+            .await;
         }
+    }
+}
+
+/// Which start of the machine this is; empty where the system does not say.
+fn boot_id() -> Vec<u8> {
+    std::fs::read(BOOT_ID).unwrap_or_default()
+}
+
+fn is_of_this_boot(folder: &Path) -> bool {
+    std::fs::read(folder.join(BOOT_FILE)).is_ok_and(|boot| boot == boot_id())
+}
+
+fn remove_folder(folder: &Path) -> Result<(), ServiceError> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(folder_error("remove", folder, error))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -188,7 +188,7 @@ fn large_lines_come_in_several_answers_and_a_newer_form_stops_the_reader() {
     assert!(answers > 1, "{answers}");
     service.sql("update twining.log set v = 999 where seq = 5");
     assert_eq!(log.since(3, 10).expect("the line before").len(), 1);
-    assert!(matches!(log.since(4, 10), Err(LogError::Refused(_))));
+    assert!(matches!(log.since(4, 10), Err(LogError::TooNew { .. })));
 }
 
 #[test]

@@ -96,11 +96,9 @@ impl Log for PgLog {
         let known: Vec<LogRow> =
             rows.iter().take_while(|row| row.version <= LINE_VERSION).cloned().collect();
         if let (true, Some(row)) = (known.is_empty(), rows.first()) {
-            let why = format!(
-                "line {} has form {}, and this program reads {LINE_VERSION}: update it",
-                row.seq, row.version
-            );
-            return Err(LogError::Refused(why));
+            let [found, known] =
+                [row.version, LINE_VERSION].map(|form| u32::try_from(form).unwrap_or_default());
+            return Err(LogError::TooNew { found, known });
         }
         let line_of = |row: LogRow| {
             let change: Change = serde_json::from_str(row.body.get()).map_err(|error| {

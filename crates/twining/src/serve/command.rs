@@ -141,7 +141,7 @@ async fn serve(
     let data = data_folder(data)?;
     let parts = ServiceParts {
         database,
-        opener: Arc::new(ProjectOpener),
+        opener: Arc::new(ProjectOpener::new()),
         tools: Arc::new(RemoteTools),
         ids: Arc::new(IdSource::new(Box::new(SystemWorld))),
     };

@@ -4,6 +4,7 @@
 //! offers, those that need only the memory.
 
 mod admin;
+mod background_work;
 mod command;
 mod relative_paths;
 mod served_memory;
