@@ -176,8 +176,10 @@ fn vetted(change: Change, author: &RemoteAuthor, now: Time) -> Result<Change, St
     let (mut change, _) = change.split_shared();
     check_rights(&change, author)?;
     let latest = Time::from_ms(now.as_ms() + CLOCK_SLACK_MS);
-    let ids = change.entries.iter().filter_map(|entry| Id::read(&entry.id));
+    let entries = change.entries.iter().map(|entry| &entry.id);
+    let ids = entries.chain(change.anchors.iter().map(|anchor| &anchor.id));
     if ids
+        .filter_map(|id| Id::read(id))
         .chain(change.decisions.iter().map(|decision| decision.id.clone()))
         .any(|id| id.time() > latest)
     {
@@ -208,6 +210,10 @@ fn vetted(change: Change, author: &RemoteAuthor, now: Time) -> Result<Change, St
     change.relations.iter_mut().for_each(|relation| trusted(&mut relation.origin));
     let traces = change.traces.iter_mut().chain(&mut change.imported_traces);
     traces.for_each(|trace| trusted(&mut trace.origin));
+    for anchor in &mut change.anchors {
+        present(&mut anchor.timestamp);
+        trusted(&mut anchor.origin);
+    }
     for amendment in &mut change.amendments {
         vet_amendment(amendment, author)?;
     }

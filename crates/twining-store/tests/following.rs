@@ -6,12 +6,14 @@ use twining_testcases::each;
 
 use proptest::prelude::*;
 use serde_json::{Map, json};
-use twining_model::{Amendment, Change, HandoffFile, Id, Relation, Trace, TurnFile};
+use twining_model::{
+    Amendment, AnchoredRecord, Change, HandoffFile, Id, Relation, Trace, TurnFile,
+};
 use twining_store::disk::Probe;
 use twining_store::{Durability, LogLine, Store, StoreError};
 use twining_testkit::faults::{EIO, FaultOutcome, Faults};
 use twining_testkit::files::shared_state;
-use twining_testkit::memory::{decision, entity, entry};
+use twining_testkit::memory::{anchor, decision, entity, entry};
 use twining_testkit::{LogConnection, MemoryLog, TestProject, ids, records};
 
 #[derive(Clone, Debug)]
@@ -27,6 +29,7 @@ pub(crate) enum Step {
     HandOver,
     Turn(usize, bool),
     Trace,
+    Anchor(usize),
     Follow,
     Reopen,
     LoseAnswer,
@@ -45,6 +48,7 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::HandOver),
         2 => (0..3_usize, any::<bool>()).prop_map(|(turn, is_long_lived)| Step::Turn(turn, is_long_lived)),
         1 => Just(Step::Trace),
+        2 => (0..3_usize).prop_map(Step::Anchor),
         2 => Just(Step::Follow),
         1 => Just(Step::Reopen),
         1 => Just(Step::LoseAnswer),
@@ -108,10 +112,20 @@ pub(crate) fn change_of(step: &Step, store: &Store, lines: &[LogLine]) -> Change
     };
     match step {
         Step::Post => Change::of_entries(vec![entry(store, "posted")]),
-        Step::Decide => Change {
-            decisions: vec![decision(store, "decided")],
-            ..Change::of_entries(vec![entry(store, "decided")])
-        },
+        Step::Decide => {
+            let decision = decision(store, "decided");
+            let of = AnchoredRecord::Decision(decision.id.to_string());
+            Change {
+                decisions: vec![decision],
+                anchors: vec![anchor(store, &of, "src/a.rs#f")],
+                ..Change::of_entries(vec![entry(store, "decided")])
+            }
+        }
+        Step::Anchor(at) => {
+            let of = AnchoredRecord::Node("n".to_owned());
+            let anchor = anchor(store, &of, &format!("src/{at}.rs"));
+            Change { anchors: vec![anchor], ..Change::default() }
+        }
         Step::Amend(at) => match decisions.get(at % decisions.len().max(1)) {
             Some(id) => {
                 let set = Map::from_iter([(
@@ -212,6 +226,7 @@ fn a_process_that_ends_anywhere_while_it_follows_loses_and_doubles_nothing() {
         Step::Post,
         Step::HandOver,
         Step::Trace,
+        Step::Anchor(1),
         Step::Turn(1, true),
         Step::Amend(0),
     ] {

@@ -1,6 +1,7 @@
 //! Shared test support: a world whose clock moves only on request, disks that fail on demand,
 //! throwaway repositories, and the tidy rules.
 
+pub mod certificates;
 pub mod crash_storm;
 pub mod faults;
 pub mod files;
@@ -13,6 +14,7 @@ pub mod tidy;
 pub mod world;
 pub mod write_cases;
 
+pub use certificates::TestCertificates;
 pub use faults::{FaultOutcome, Faults};
 pub use memory_log::{LogConnection, MemoryLog};
 pub use postgres::{Flushing, PostgresServer, TestDatabase};

@@ -11,6 +11,7 @@ use twining_model::{Decision, Id, Time};
 
 use super::store_handle::OpenStore;
 use crate::disk::FileHandle;
+use crate::disk::layout::ANCHORS;
 use crate::error::StoreError;
 use crate::format::array;
 use crate::log::array_file::{EditedArray, ElementEdits};
@@ -246,6 +247,11 @@ fn sync_lines(
     }
     store.layout.graph.sync()?;
     store.board.sync()?;
+    if fresh.iter().any(|line| !line.change.anchors.is_empty())
+        && let Some(handle) = store.layout.top.open(ANCHORS)?
+    {
+        handle.sync()?;
+    }
     store.outbox.sync()?;
     let guard = store.lock.acquire()?;
     for array in ARRAYS {

@@ -12,6 +12,7 @@ use serde_json::Value;
 use twining_model::{Amendment, Change, Decision, Entity, Id, JsonDocument, Relation, Time};
 
 use super::journaled_writer::{LineMarks, PlannedChange, StoreWriter};
+use super::line_key::{line_key, use_up_line_key};
 use super::project_store::{Durability, PlanBase, Store, planned};
 use super::store_handle::OpenStore;
 use crate::error::{LogError, StoreError};
@@ -27,17 +28,24 @@ const TRIES: usize = 16;
 
 /// What the folder has of its log.
 #[derive(Clone, Copy, Debug)]
-pub struct LogFollower<'s>(&'s Store);
+pub struct LogFollower<'s>(pub(super) &'s Store);
 
 /// What is known of lines that are taken in.
 #[derive(Default)]
-struct LineOrigins {
+pub(super) struct LineOrigins {
     /// Keys of lines that this process appended itself.
     appended: HashSet<Id>,
     /// Lines of the outbox, by key: the folder has carried them out.
     outbox: HashMap<Id, OutboxLine>,
     /// Whether records may be in the folder that no line of the outbox brought there.
     may_be_present: bool,
+}
+
+impl LineOrigins {
+    /// Of lines that come to a folder which may have their records already.
+    pub(super) fn beside_own() -> Self {
+        Self { may_be_present: true, ..Self::default() }
+    }
 }
 
 /// What came of a change that was offered to a log.
@@ -141,8 +149,11 @@ impl Store {
     ) -> Result<(), StoreError> {
         self.check_log_version()?;
         store.check_change(&change)?;
-        let line = NewLine { key: self.ids().next(), change };
-        let numbers = log.append(LogBase::Any, std::slice::from_ref(&line))?;
+        let key = line_key().unwrap_or_else(|| self.ids().next());
+        let line = NewLine { key, change };
+        let appended = log.append(LogBase::Any, std::slice::from_ref(&line));
+        use_up_line_key();
+        let numbers = appended?;
         let last = numbers.last().copied().unwrap_or_default();
         self.appended_through.fetch_max(last, Ordering::AcqRel);
         Ok(())
@@ -193,7 +204,7 @@ impl Store {
     }
 
     /// Many lines as one change, without what the folder cannot carry out.
-    fn merged_change(
+    pub(super) fn merged_change(
         &self,
         store: &OpenStore,
         lines: &[&LogLine],
@@ -371,9 +382,13 @@ impl Store {
             // A line that says nothing any more still has a key that was promised a number.
             if !shared.is_empty() || key.is_some() {
                 self.open_for_writing()?.check_change(&shared)?;
-                let key = key.cloned().unwrap_or_else(|| self.ids().next());
+                let key = key.cloned().or_else(line_key).unwrap_or_else(|| self.ids().next());
                 let line = NewLine { key, change: shared };
-                match log.append(base, std::slice::from_ref(&line)) {
+                let appended = log.append(base, std::slice::from_ref(&line));
+                if !matches!(appended, Err(LogError::Behind)) {
+                    use_up_line_key();
+                }
+                match appended {
                     Ok(numbers) => {
                         let last = numbers.last().copied().unwrap_or_default();
                         self.follow_to(log, last, &HashSet::from([line.key]))?;
@@ -436,7 +451,7 @@ impl LogFollower<'_> {
 
     /// The same for a folder that came to the log with records of its own.
     pub fn take_in_beside_own(&self, lines: &[LogLine]) -> Result<(), StoreError> {
-        self.0.take_in(lines, LineOrigins { may_be_present: true, ..LineOrigins::default() })
+        self.0.take_in(lines, LineOrigins::beside_own())
     }
 
     /// Notes that the log has lines of a format that only a newer program reads: nothing is written
@@ -493,7 +508,7 @@ fn take_over(
 
 /// What lines do one after the other, done at once. Of the graph the last word counts. What the
 /// folder wrote `later` itself, and waits to be sent, stays on top of what it concerns.
-fn join(lines: &[&LogLine], origins: &LineOrigins, later: &[&Change]) -> Change {
+pub(super) fn join(lines: &[&LogLine], origins: &LineOrigins, later: &[&Change]) -> Change {
     let mut merged = Change::default();
     let (mut entities, mut relations) =
         (BTreeMap::<String, Option<Entity>>::new(), BTreeMap::<String, Option<Relation>>::new());
@@ -509,6 +524,7 @@ fn join(lines: &[&LogLine], origins: &LineOrigins, later: &[&Change]) -> Change 
         };
         vouched.extend(change.traces);
         merged.imported_traces.extend(change.imported_traces);
+        merged.anchors.extend(change.anchors);
         merged.entries.extend(change.entries);
         merged.decisions.extend(change.decisions);
         merged.amendments.extend(change.amendments);
@@ -558,6 +574,7 @@ fn leave_out_done(change: &mut Change, own: &Change) {
     let is_new = |id: &str| own.traces.iter().chain(&own.imported_traces).all(|done| done.id != id);
     change.traces.retain(|trace| is_new(&trace.id));
     change.imported_traces.retain(|trace| is_new(&trace.id));
+    change.anchors.retain(|anchor| own.anchors.iter().all(|done| done.id != anchor.id));
 }
 
 /// Repeats of a waiting change what concerns the same records.
@@ -592,6 +609,7 @@ impl OpenStore {
         change.entries.retain(|entry| !present.contains(&entry.id));
         change.traces.retain(|trace| !present.contains(&trace.id));
         change.imported_traces.retain(|trace| !present.contains(&trace.id));
+        change.anchors.retain(|anchor| !present.contains(&anchor.id));
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use super::file_writes::archived_ids_in;
 use super::project_store::Store;
 use super::store_handle::OpenStore;
 use crate::disk::FileHandle;
-use crate::disk::layout::{BOARD, TRACES};
+use crate::disk::layout::{ANCHORS, BOARD, TRACES};
 use crate::error::{LogError, StoreError};
 use crate::format::torn_lines;
 use crate::log::journal::{Log, LogLine, NewLine};
@@ -243,13 +243,15 @@ impl OpenStore {
         self.outbox.rewrite(&remaining)
     }
 
-    /// Which entries and traces of a change are on the board, in the archive or among the traces.
+    /// Which entries, traces and anchors of a change are in their files or in the archive.
     pub(super) fn present_ids(&self, change: &Change) -> Result<HashSet<String>, StoreError> {
         let entries = change.entries.iter().map(|entry| entry.id.clone());
         let traces = change.traces.iter().chain(&change.imported_traces);
-        let wanted: HashSet<String> = entries.chain(traces.map(|trace| trace.id.clone())).collect();
+        let anchors = change.anchors.iter().map(|anchor| anchor.id.clone());
+        let wanted: HashSet<String> =
+            entries.chain(traces.map(|trace| trace.id.clone())).chain(anchors).collect();
         let mut missing = wanted.clone();
-        for name in [BOARD, TRACES] {
+        for name in [BOARD, TRACES, ANCHORS] {
             if let Some(file) = self.layout.top.open(name)?.filter(|_| !missing.is_empty()) {
                 torn_lines::remove_present_ids(&file, &mut missing)?;
             }

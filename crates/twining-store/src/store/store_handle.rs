@@ -161,7 +161,7 @@ const GITIGNORE: &str = ".gitignore";
 const BLOCK_BEGIN: &str = "# >>> twining link >>> the team's log has the records";
 const BLOCK_END: &str = "# <<< twining link <<<";
 /// What the records are, for git: files and folders of `.twining`.
-pub const RECORD_PATHS: [&str; 7] = [
+pub const RECORD_PATHS: [&str; 8] = [
     "/blackboard.jsonl",
     "/decisions/",
     "/graph/",
@@ -169,6 +169,7 @@ pub const RECORD_PATHS: [&str; 7] = [
     "/handoffs/",
     "/turns/",
     "/traces.jsonl",
+    "/anchors.jsonl",
 ];
 /// Bytes of a receipt; it holds pieces of settings files, never whole projects.
 const MAX_BYTES: usize = 32 * 1024 * 1024;

@@ -11,12 +11,14 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use twining_model::{Change, Id, text};
-use twining_store::{LOG_VERSION, Log, LogBase, LogError, LogLine, NewLine};
+use twining_store::{CondensedLines, LOG_VERSION, Log, LogBase, LogError, LogLine, NewLine};
 
-use super::transport::{SendError, Transport};
+use super::transport::{SendError, ServiceRequest, Transport};
 
 /// How long a request may take.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long it may take to condense thousands of lines.
+const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Lines of one answer.
 const MAX_LINES: usize = 1024;
 /// Words of a refusal for one line, not for whoever sends it.
@@ -29,6 +31,8 @@ pub(crate) struct HttpLog {
     address: String,
     token: String,
     deadline: Option<Instant>,
+    /// How long the oldest change that is not sent has waited, for who watches the service.
+    outbox_age: Option<Duration>,
     /// Until when it is taken for unreachable, in milliseconds since `started`; negative: it is not.
     closed_until: Arc<AtomicI64>,
     started: Instant,
@@ -49,6 +53,14 @@ struct ReceivedLine<'a> {
 struct SinceAnswer<'a> {
     #[serde(borrow)]
     lines: Vec<ReceivedLine<'a>>,
+    head: u64,
+}
+
+#[derive(Deserialize)]
+struct SnapshotAnswer {
+    v: u32,
+    changes: Vec<Change>,
+    through: u64,
     head: u64,
 }
 
@@ -79,6 +91,7 @@ impl HttpLog {
             address: address.trim_end_matches('/').to_owned(),
             token: token.to_owned(),
             deadline: None,
+            outbox_age: None,
             closed_until: Arc::new(AtomicI64::new(-1)),
             started: Instant::now(),
         }
@@ -87,6 +100,11 @@ impl HttpLog {
     /// The same for a caller who waits no longer than this.
     pub(crate) fn until(&self, deadline: Instant) -> Self {
         Self { deadline: Some(deadline), ..self.clone() }
+    }
+
+    /// The same for a caller who tells it how long the oldest unsent change has waited.
+    pub(crate) fn reporting(&self, outbox_age: Duration) -> Self {
+        Self { outbox_age: Some(outbox_age), ..self.clone() }
     }
 
     /// The same for a caller who asks although it was unreachable a moment ago.
@@ -164,7 +182,14 @@ impl HttpLog {
         }
         let url = format!("{}/{path}", self.address);
         let body = body.map(Value::to_string);
-        match self.transport.send(&url, &self.token, body.as_deref().map(str::as_bytes), timeout) {
+        let request = ServiceRequest {
+            url: &url,
+            token: &self.token,
+            outbox_age: self.outbox_age,
+            body: body.as_deref().map(str::as_bytes),
+            timeout,
+        };
+        match self.transport.send(&request) {
             Ok((200..=299, bytes)) => Ok(bytes),
             Ok((status, bytes)) => Err(rejected(status, &bytes)),
             Err(SendError::NotSent(why)) => Err(LogError::Unreachable(why)),
@@ -184,6 +209,13 @@ impl Log for HttpLog {
 
     fn since(&self, after: u64, limit: usize) -> Result<Vec<LogLine>, LogError> {
         self.poll(after, limit, Duration::ZERO)
+    }
+
+    fn condensed(&self, after: u64) -> Result<Option<CondensedLines>, LogError> {
+        let path = format!("v1/snapshot?after={after}");
+        // Whoever cannot give one is asked for its lines, and says then what is wrong.
+        let answer = self.ask(&path, None, SNAPSHOT_TIMEOUT).ok();
+        Ok(answer.and_then(|answer| condensed_in(&answer, after)))
     }
 
     fn admit(&self, lines: &[NewLine]) -> Result<Vec<u64>, LogError> {
@@ -243,6 +275,13 @@ fn lines_in(answer: &[u8], after: u64, limit: usize) -> Result<Vec<LogLine>, Log
         .collect()
 }
 
+/// None of an answer that is not what was asked for.
+fn condensed_in(answer: &[u8], after: u64) -> Option<CondensedLines> {
+    let SnapshotAnswer { v, changes, through, head } = serde_json::from_slice(answer).ok()?;
+    let is_plausible = v <= LOG_VERSION && after < through && through <= head;
+    is_plausible.then_some(CondensedLines { through, changes })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,6 +304,16 @@ mod tests {
         assert_eq!(error_of(&newer), LogError::TooNew { found: 999, known: LOG_VERSION });
         let path = newer.replace("999", "1").replace("01ARZ3NDEKTSV4RRFFQ69G5FAV", "../../x");
         assert!(lines_in(path.as_bytes(), 5, 2).is_err());
+    }
+
+    #[test]
+    fn a_snapshot_goes_on_and_not_back() {
+        let through = |answer: &str| condensed_in(answer.as_bytes(), 5).map(|is| is.through);
+        assert_eq!(through(r#"{"v":1,"changes":[{}],"through":9,"head":9}"#), Some(9));
+        assert_eq!(through(r#"{"v":1,"changes":[],"through":5,"head":5}"#), None);
+        assert_eq!(through(r#"{"v":1,"changes":[],"through":9,"head":8}"#), None);
+        assert_eq!(through(r#"{"v":999,"changes":[],"through":9,"head":9}"#), None);
+        assert_eq!(through("<html>"), None);
     }
 
     #[test]

@@ -99,7 +99,14 @@ fn exchange(store: &Store, link: &TeamLink, stop: &WorkerStop) {
 
 fn round(store: &Store, link: &TeamLink) -> Result<(), StoreError> {
     let log = link.log.probing();
-    store.outbox().deliver(&log)?;
-    let lines = log.poll(store.follower().position()?, LINES, POLL_WAIT)?;
+    store.outbox().deliver(&log.reporting(outbox_age(store)?))?;
+    let lines =
+        log.reporting(outbox_age(store)?).poll(store.follower().position()?, LINES, POLL_WAIT)?;
     if lines.is_empty() { Ok(()) } else { store.follower().take_in(&lines) }
+}
+
+/// How long the oldest change that the log has not accepted has waited.
+fn outbox_age(store: &Store) -> Result<Duration, StoreError> {
+    let oldest = store.outbox().state()?.since;
+    Ok(oldest.map_or(Duration::ZERO, |since| store.ids().now().since(since)))
 }

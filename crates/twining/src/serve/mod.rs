@@ -6,6 +6,7 @@
 mod admin;
 mod background_work;
 mod command;
+mod issuers;
 mod relative_paths;
 mod served_memory;
 mod tool_catalog;

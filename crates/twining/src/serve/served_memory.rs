@@ -98,6 +98,19 @@ impl Memory for ServedMemory {
         }
     }
 
+    fn question(
+        &self,
+        tool: &str,
+        mut fields: Map<String, Value>,
+        caller: &RemoteCaller,
+    ) -> Option<String> {
+        let ask = ToolSelection::Remote.find(tool)?.question?;
+        if let Some(root) = &caller.root {
+            relative_paths::relative_to(root, &mut fields);
+        }
+        ask(&self.project.context(caller_of(caller), Authority::Claimed), &fields)
+    }
+
     fn append(
         &self,
         base: LogBase,

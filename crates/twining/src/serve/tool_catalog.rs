@@ -6,14 +6,14 @@ use rmcp::model::{CallToolResult, Implementation, ServerCapabilities, ServerConf
 use serde_json::{Map, Value};
 use twining_service::{AccessRole, ServiceError, ToolAccess, ToolCatalog};
 
-use crate::mcp::{ToolSelection, failed, instructions};
+use crate::mcp::{ToolSelection, declined, failed, instructions, succeeded};
 use crate::render::command_error::CommandError;
 use crate::verbs::verb::{Effect, VerbEntry};
 
 /// Verbs that settle what others wrote, or take it away.
 const FOR_MAINTAINERS: [&str; 5] = ["override", "promote", "reconsider", "archive", "prune_graph"];
-/// Verbs that show claims or change them.
-const WITH_CLAIMS: [&str; 3] = ["claim", "agents", "waiting"];
+/// Verbs that show claims and who is at work, or change claims.
+const WITH_CLAIMS: [&str; 4] = ["claim", "agents", "discover", "waiting"];
 
 /// What is offered over HTTP.
 pub(super) struct RemoteTools;
@@ -42,7 +42,12 @@ impl ToolCatalog for RemoteTools {
             role: needed_role(verb, reads),
             reads,
             uses_claims: WITH_CLAIMS.contains(&verb.name),
+            asks: verb.question.is_some(),
         })
+    }
+
+    fn answered(&self, answer: Value) -> CallToolResult {
+        succeeded(answer)
     }
 
     fn forbidden(&self, has: AccessRole, needs: AccessRole) -> CallToolResult {
@@ -55,6 +60,10 @@ impl ToolCatalog for RemoteTools {
             &CommandError::unavailable("FORBIDDEN", message)
                 .with_hint("an administrator issues tokens: `twining serve token add`"),
         )
+    }
+
+    fn declined(&self) -> CallToolResult {
+        failed(&declined())
     }
 
     fn unavailable(&self, error: &ServiceError) -> CallToolResult {
