@@ -40,6 +40,8 @@ pub(crate) struct OpenStore {
     pub(crate) files: StoreFiles,
     pub(crate) arrays: ArrayWriter,
     pub(crate) index: IndexPool,
+    /// Whether the folder can be made again from a log: nothing is flushed.
+    pub(crate) is_cache: bool,
     /// Deadline for the caller's wait, if short.
     pub(crate) deadline: Arc<OnceLock<Instant>>,
     pub(crate) vectors: VectorFile,
@@ -62,6 +64,11 @@ impl OpenStore {
 
     pub(crate) fn lock_state(&self) -> Result<LockState, StoreError> {
         LockState::of(&self.layout)
+    }
+
+    /// Flushes the board to the device.
+    pub(crate) fn flush_board(&self) -> Result<(), StoreError> {
+        if self.is_cache { Ok(()) } else { self.board.sync() }
     }
 
     /// How long to wait for another process that has the index.
