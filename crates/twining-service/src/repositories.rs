@@ -16,6 +16,13 @@ use crate::principal::RemoteCaller;
 
 /// How soon it is noticed that a repository was closed.
 const CLOSED_AFTER: Duration = Duration::from_secs(5);
+/// Lines that come sooner after others are taken in together. A read does not wait for it.
+const COLLECTED_FOR: Duration = Duration::from_millis(250);
+/// Says since which start of the machine a folder is there. Nothing in it is flushed: after
+/// another start, parts may be missing.
+const BOOT_FILE: &str = "boot";
+/// Where the system says which start this is.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 /// How soon lines that could not be taken in are asked for again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -153,13 +160,15 @@ impl OpenRepositories {
     fn open(&self, tenant: &Id, repo: &Id) -> Result<Arc<OpenRepository>, ServiceError> {
         let head = self.database.wait(self.database.head(tenant, repo))?;
         let folder = self.data.join(tenant.as_str()).join(repo.as_str());
+        if !is_of_this_boot(&folder) {
+            remove_folder(&folder)?;
+        }
         let mut memory = self.open_memory(&folder, tenant, repo)?;
         if memory.store().follower().position()? > head {
             // The database is an older one than this folder followed, from a backup: what the
             // folder has beyond it counts no more.
             drop(memory);
-            std::fs::remove_dir_all(&folder)
-                .map_err(|source| folder_error("remove", &folder, source))?;
+            remove_folder(&folder)?;
             memory = self.open_memory(&folder, tenant, repo)?;
         }
         let repository = Arc::new(OpenRepository {
@@ -167,7 +176,6 @@ impl OpenRepositories {
             database: self.database.clone(),
             tenant: tenant.clone(),
             repo: repo.clone(),
-            following: Mutex::new(()),
             progress: Mutex::default(),
             shared_presence: Mutex::default(),
         });
@@ -181,7 +189,9 @@ impl OpenRepositories {
         tenant: &Id,
         repo: &Id,
     ) -> Result<Arc<dyn Memory>, ServiceError> {
-        std::fs::create_dir_all(folder).map_err(|source| folder_error("make", folder, source))?;
+        std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::write(folder.join(BOOT_FILE), boot_id()))
+            .map_err(|source| folder_error("make", folder, source))?;
         self.opener.open(folder, self.database.log(tenant, repo))
     }
 
@@ -203,8 +213,6 @@ pub struct OpenRepository {
     database: Database,
     tenant: Id,
     repo: Id,
-    /// One at a time asks for lines; who waits for it finds them taken in.
-    following: Mutex<()>,
     progress: Mutex<FollowProgress>,
     /// Whom other nodes were last told of.
     shared_presence: Mutex<String>,
@@ -228,13 +236,18 @@ impl OpenRepository {
         let follower = self.memory.store().follower();
         if follower.position()? < head {
             self.note_late();
-            let _one_at_a_time = self.following.lock().unwrap_or_else(PoisonError::into_inner);
-            if follower.position()? < head {
-                follower.catch_up()?;
-            }
+            follower.catch_up_to(head)?;
         }
         let mut progress = self.progress();
         *progress = FollowProgress { complete_at: Some(asked_at), late_since: None };
+        Ok(())
+    }
+
+    /// Takes in the lines up to one that the log is said to have. Waits: only for threads that may
+    /// block.
+    fn follow_to(&self, said: u64) -> Result<(), ServiceError> {
+        self.memory.store().follower().catch_up_to(said)?;
+        self.progress().late_since = None;
         Ok(())
     }
 
@@ -300,21 +313,43 @@ type SharedSlot = Arc<Mutex<Option<Arc<OpenRepository>>>>;
 
 /// Takes in what others write, until the repository is closed.
 async fn follow(repository: Weak<OpenRepository>, mut head: HeadWatch) {
+    let mut next = tokio::time::Instant::now();
     loop {
         let waited = tokio::time::timeout(CLOSED_AFTER, head.moved()).await;
         let Some(repository) = repository.upgrade() else { return };
         if waited.is_ok() {
             repository.note_late();
+            tokio::time::sleep_until(next).await;
+            next = tokio::time::Instant::now() + COLLECTED_FOR;
+            let said = head.said();
             let mut repository = Some(repository);
             while let Some(open) = repository.take() {
                 let weak = Arc::downgrade(&open);
-                let followed = tokio::task::spawn_blocking(move || open.catch_up()).await;
+                let followed = tokio::task::spawn_blocking(move || open.follow_to(said)).await;
                 if matches!(followed, Ok(Err(_))) {
                     tokio::time::sleep(RETRY_AFTER).await;
                     repository = weak.upgrade();
                 }
             }
         }
+    }
+}
+
+/// Which start of the machine this is; empty where the system does not say.
+fn boot_id() -> Vec<u8> {
+    std::fs::read(BOOT_ID).unwrap_or_default()
+}
+
+fn is_of_this_boot(folder: &Path) -> bool {
+    std::fs::read(folder.join(BOOT_FILE)).is_ok_and(|boot| boot == boot_id())
+}
+
+fn remove_folder(folder: &Path) -> Result<(), ServiceError> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(folder_error("remove", folder, error))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -14,7 +14,7 @@ use twining_store::{Durability, LogLine, Store, StoreError};
 use twining_testkit::faults::{EIO, FaultOutcome, Faults};
 use twining_testkit::files::shared_state;
 use twining_testkit::memory::{anchor, decision, entity, entry};
-use twining_testkit::{MemoryLog, TestProject, ids, records};
+use twining_testkit::{LogConnection, MemoryLog, TestProject, ids, records};
 
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
@@ -351,4 +351,25 @@ fn a_line_of_the_log_writes_nowhere_else() {
         change: Change::of_entries(vec![entry(&follower.store, "late")]),
     };
     assert!(follower.store.follower().take_in(&[gap]).is_err(), "lines are missing");
+}
+
+#[test]
+fn a_post_is_in_the_log_first_and_in_the_next_view() {
+    let log = Arc::<MemoryLog>::default();
+    let connection = Arc::new(LogConnection::new(Arc::clone(&log) as _));
+    let project = TestProject::in_memory();
+    let store = Store::open(project.place(), ids()).expect("opens");
+    store.use_log(Arc::clone(&connection) as _);
+    let seen = || store.view(|view| view.counts()).expect("reads").entries;
+    for number in 1..=3 {
+        store.post(&[entry(&store, "posted")]).expect("posts");
+        assert_eq!(log.all().len(), number);
+        assert_eq!(seen(), number as u64);
+    }
+    store.post(&[entry(&store, "one more")]).expect("posts");
+    connection.set_cut(true);
+    assert_eq!(seen(), 3, "without the log the folder answers as it is");
+    store.post(&[entry(&store, "lost")]).expect_err("there is no log to take it");
+    connection.set_cut(false);
+    assert_eq!(seen(), 4);
 }

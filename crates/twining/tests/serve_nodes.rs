@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use twining_testkit::files::shared_state;
 
 use crate::common::Project;
 use crate::common::team::{ServiceNode, Team, eventually, files_below};
@@ -298,6 +299,7 @@ fn linked_clones_and_an_agent_without_one_share_a_memory() {
         (decisions.len(), active)
     };
     assert_eq!((statuses(&ada), statuses(&bob)), ((2, 1), (2, 1)));
+    assert_eq!(shared_state(ada.path()), shared_state(bob.path()), "signed alike");
     drop(data);
 }
 

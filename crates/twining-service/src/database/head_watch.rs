@@ -30,8 +30,8 @@ const HEADS: &str = "select id, head from twining.repo_heads($1)";
 /// What a message of PostgreSQL holds: 8,000 bytes, or so many repositories.
 const MESSAGE_BYTES: usize = 7_900;
 const MESSAGE_REPOSITORIES: usize = 300;
-/// Notices are collected for so long.
-const COLLECTED_FOR: Duration = Duration::from_millis(1);
+/// Notices are collected for so long: each costs the database a transaction.
+const COLLECTED_FOR: Duration = Duration::from_millis(4);
 const POLLED_EVERY: Duration = Duration::from_secs(1);
 const RECONNECT_AFTER: Duration = Duration::from_millis(300);
 
@@ -47,7 +47,7 @@ struct WatchedHead {
     head: u64,
     /// When it said that.
     read_at: Option<Instant>,
-    /// Counts the times there was something to look at.
+    /// Where it is said to be: there may be something to look at.
     moved: watch::Sender<u64>,
 }
 
@@ -61,14 +61,14 @@ impl Heads {
             return false;
         }
         known.head = head;
-        known.moved.send_modify(|times| *times += 1);
+        known.moved.send_replace(head);
         true
     }
 
-    /// A head that somebody claims. It is not remembered, as it need not be true.
+    /// A head that somebody claims. It is believed until the next one, as it need not be true.
     fn claimed(&self, repo: &Id, head: u64) {
         if let Some(known) = self.watched().get(repo).filter(|known| known.head < head) {
-            known.moved.send_modify(|times| *times += 1);
+            known.moved.send_modify(|said| *said = head.max(*said));
         }
     }
 
@@ -106,6 +106,11 @@ impl HeadWatch {
             // Nobody sends any more: whoever asks in a loop should look now and then.
             tokio::time::sleep(POLLED_EVERY).await;
         }
+    }
+
+    /// Where the head is said to be. What was said before is settled with it.
+    pub fn said(&mut self) -> u64 {
+        *self.moved.borrow_and_update()
     }
 }
 

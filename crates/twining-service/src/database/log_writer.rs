@@ -18,7 +18,7 @@ use twining_model::Id;
 use twining_store::{LogBase, LogError};
 
 use super::append_request::{AppendRequest, OfferedLine, answer_all, collect, lines_left, size_of};
-use super::connection::{Database, SET_TENANT, id_of, unsigned};
+use super::connection::{Database, begin_as, id_of, unsigned};
 use crate::error::ServiceError;
 
 /// Adds lines, and answers the head after them; no row if the repository does not take them:
@@ -203,24 +203,20 @@ impl LogWriter {
         client: &Object,
         requests: &[AppendRequest],
     ) -> Result<(Option<u64>, Option<u64>), tokio_postgres::Error> {
-        let (set, append) =
-            tokio::try_join!(client.prepare_cached(SET_TENANT), client.prepare_cached(APPEND))?;
-        let tenant = self.tenant.as_str();
-        let set_to: [&(dyn ToSql + Sync); 1] = [&tenant];
+        let append = client.prepare_cached(APPEND).await?;
+        let begin = begin_as(&self.tenant);
         let unplanned = requests.iter().filter(|request| request.base == LogBase::Any);
         let planned = requests.iter().filter(|request| request.base != LogBase::Any);
         // Polled in this order, which is the order on the wire. A failed statement makes the
         // commit a rollback.
-        let (begun, named, unplanned, planned, ended) = tokio::join!(
+        let (begun, unplanned, planned, ended) = tokio::join!(
             biased;
-            client.batch_execute("begin"),
-            client.execute(&set, &set_to),
+            client.batch_execute(&begin),
             self.append(client, &append, unplanned),
             self.append(client, &append, planned),
             client.batch_execute("commit"),
         );
         begun?;
-        named?;
         let heads = (unplanned?, planned?);
         ended?;
         Ok(heads)

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
+use twining_model::Id;
 use twining_store::{LogError, StoreError};
 
 use crate::error::ServiceError;
@@ -107,6 +108,13 @@ impl ApiError {
     pub(super) fn behind() -> Self {
         Self::new(StatusCode::CONFLICT, "behind", "others changed it in the meantime")
             .with_hint("follow, and plan again")
+    }
+
+    /// A clone that follows another repository than the one its address leads to.
+    pub(super) fn other_repository(id: &Id) -> Self {
+        let message = format!("this address leads to repository `{id}`, which is another one");
+        Self::new(StatusCode::CONFLICT, "other_repository", message)
+            .with_hint("check the address with who runs the service, and link the clone again")
     }
 
     /// The database does not answer, or whether it accepted something is unknown.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Extension, RawQuery, State};
+use axum::http::HeaderMap;
 use axum::response::Json;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -18,7 +19,7 @@ use super::incoming_lines::{MAX_LINES, made_decisions, signed};
 use super::router::{ServiceState, read_body};
 use crate::database::{DocRow, LogRow, RepositoryRow};
 use crate::error::ServiceError;
-use crate::principal::{AccessRole, RemoteCaller, acting_as};
+use crate::principal::{AccessRole, PrincipalKind, RemoteCaller, acting_as};
 use crate::repositories::OpenRepository;
 use crate::shared_docs::claims::{self, CLAIMS};
 
@@ -28,6 +29,8 @@ const MAX_APPEND_BYTES: usize = 8 * 1024 * 1024;
 const MAX_ANSWERED: usize = 1024;
 /// Lines that become one snapshot; fewer if they are large.
 const MAX_CONDENSED: usize = 20_000;
+/// The repository that a clone means: it follows that one, whatever an address leads to by now.
+const MEANT_REPOSITORY: &str = "twining-repository";
 /// The longest that a question for new lines waits.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
@@ -75,9 +78,11 @@ type Admitted = Extension<AdmittedRequest>;
 pub(super) async fn append(
     State(state): Shared,
     Extension(admitted): Admitted,
+    headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Value>, ApiError> {
     admitted.require(AccessRole::Writer)?;
+    is_meant(&headers, &admitted)?;
     let AppendBody { base, lines } = parsed(body, MAX_APPEND_BYTES).await?;
     if lines.is_empty() || lines.len() > MAX_LINES {
         return Err(ApiError::invalid(format!("send 1 to {MAX_LINES} lines")));
@@ -136,6 +141,16 @@ fn decisions_are_new(open: &OpenRepository, lines: &[NewLine]) -> Result<(), Api
     Ok(())
 }
 
+/// Refuses a clone that follows another repository: nothing of it is taken. The header grants and
+/// selects nothing; path and token alone say where a request goes.
+fn is_meant(headers: &HeaderMap, admitted: &AdmittedRequest) -> Result<(), ApiError> {
+    let is_other = |meant: &str| meant != admitted.repository.id.as_str();
+    match headers.get(MEANT_REPOSITORY).map(|meant| meant.to_str().unwrap_or_default()) {
+        Some(meant) if is_other(meant) => Err(ApiError::other_repository(&admitted.repository.id)),
+        _ => Ok(()),
+    }
+}
+
 /// `GET v1/since?after=N&limit=M&wait=S`
 pub(super) async fn since(
     State(state): Shared,
@@ -169,7 +184,13 @@ pub(super) async fn since(
     };
     admitted.note.called("since", "ok");
     let lines: Vec<_> = lines.iter().map(LineOut::of).collect();
-    Ok(Json(json!({"lines": lines, "head": head})))
+    // A clone writes what it sends in the words that the log will have.
+    let signature = json!({
+        "principal": admitted.principal.name,
+        "is_person": admitted.principal.kind == PrincipalKind::Person,
+    });
+    let answer = json!({"lines": lines, "head": head, "repository": repo, "signature": signature});
+    Ok(Json(answer))
 }
 
 /// `GET v1/snapshot?after=N`: what comes after a line, as few large changes.
@@ -210,9 +231,11 @@ pub(super) async fn read_claims(
 pub(super) async fn replace_claims(
     State(state): Shared,
     Extension(admitted): Admitted,
+    headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Value>, ApiError> {
     admitted.require(AccessRole::Writer)?;
+    is_meant(&headers, &admitted)?;
     let ClaimsBody { version, body } = parsed(body, limits::AGENTS_BYTES).await?;
     if !claims::is_claim_list(&body) {
         return Err(ApiError::invalid("`body` must be the JSON of all claims"));

@@ -9,6 +9,7 @@ mod api_error;
 mod blocking_calls;
 mod confirmation;
 mod connections;
+mod header_clock;
 mod hosts;
 mod incoming_lines;
 mod keyed_calls;

@@ -102,6 +102,9 @@ pub struct StoreLocation {
     /// Where to keep what belongs into `local/` if that cannot be written: a
     /// checkout of somebody else's can then still be read.
     pub scratch: Option<PathBuf>,
+    /// Whether the folder can be made again from a log: then nothing in it has to survive a
+    /// power cut, and no git takes anything away.
+    pub is_cache: bool,
 }
 
 /// The open folder.

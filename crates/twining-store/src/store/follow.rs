@@ -5,6 +5,7 @@
 //! The lock is never held while the log is asked.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use serde_json::Value;
@@ -67,10 +68,20 @@ impl Store {
         let _ = self.log.set(log);
     }
 
-    /// From now on what is planned goes through this log where it answers, if the folder is linked.
+    /// Whether every write goes through a log.
+    #[must_use]
+    pub fn has_log(&self) -> bool {
+        self.log.get().is_some()
+    }
+
+    /// From now on what is planned goes through this log where it answers, if the folder is linked;
+    /// one that was given before is asked no more.
     pub fn use_linked_log(&self, log: Arc<dyn Log>) {
-        // The first log stays.
-        let _ = self.linked_log.set(log);
+        *self.linked_log.write().unwrap_or_else(PoisonError::into_inner) = Some(log);
+    }
+
+    pub(super) fn linked_log(&self) -> Option<Arc<dyn Log>> {
+        self.linked_log.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What the folder has of its log.
@@ -95,6 +106,67 @@ impl Store {
             let origins = LineOrigins { appended: appended.clone(), ..LineOrigins::default() };
             self.take_in(&lines, origins)?;
         }
+    }
+
+    /// Follows a log until the folder has this line.
+    fn follow_to(
+        &self,
+        log: &dyn Log,
+        through: u64,
+        appended: &HashSet<Id>,
+    ) -> Result<(), StoreError> {
+        let has_it = || self.followed_through.load(Ordering::Acquire) >= through;
+        if has_it() {
+            return Ok(());
+        }
+        let _one_at_a_time = self.following.lock().unwrap_or_else(PoisonError::into_inner);
+        while !has_it() && self.follower().position()? < through {
+            let lines = self.next_lines(log)?;
+            if lines.is_empty() {
+                // Whoever named the line was wrong.
+                break;
+            }
+            let origins = LineOrigins { appended: appended.clone(), ..LineOrigins::default() };
+            self.take_in(&lines, origins)?;
+        }
+        Ok(())
+    }
+
+    /// Takes in what this process appended and has not followed. Without the log, the folder
+    /// answers as it is.
+    pub(super) fn follow_own_lines(&self) -> Result<(), StoreError> {
+        let Some(log) = self.log.get() else { return Ok(()) };
+        let through = self.appended_through.load(Ordering::Acquire);
+        match self.follow_to(&**log, through, &HashSet::new()) {
+            Err(error) if error.is_offline() => Ok(()),
+            Err(StoreError::Log(LogError::TooNew { .. })) => Ok(()),
+            followed => followed,
+        }
+    }
+
+    /// Appends a change that is true whatever others wrote. The next view follows.
+    pub(super) fn append_unfollowed(
+        &self,
+        log: &dyn Log,
+        store: &OpenStore,
+        change: Change,
+    ) -> Result<(), StoreError> {
+        self.check_log_version()?;
+        store.check_change(&change)?;
+        let key = line_key().unwrap_or_else(|| self.ids().next());
+        let line = NewLine { key, change };
+        let appended = log.append(LogBase::Any, std::slice::from_ref(&line));
+        use_up_line_key();
+        let numbers = appended?;
+        let last = numbers.last().copied().unwrap_or_default();
+        self.appended_through.fetch_max(last, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Fails if the log was seen to have lines that only a newer program reads.
+    fn check_log_version(&self) -> Result<(), StoreError> {
+        let too_new = self.log_too_new.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        too_new.map_or(Ok(()), |error| Err(error.into()))
     }
 
     fn next_lines(&self, log: &dyn Log) -> Result<Vec<LogLine>, StoreError> {
@@ -129,6 +201,7 @@ impl Store {
             writer.save_state()?;
             followed?;
             store.settle_outbox(batch, &mut origins.outbox, last.seq)?;
+            self.followed_through.fetch_max(last.seq, Ordering::AcqRel);
         }
         self.work.add();
         Ok(())
@@ -203,10 +276,7 @@ impl Store {
         planned_on: PlanBase,
         mut plan: impl FnMut(Time) -> Result<(PlannedChange, T), E>,
     ) -> Result<T, E> {
-        let too_new = self.log_too_new.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(error) = too_new {
-            return Err(StoreError::from(error).into());
-        }
+        self.check_log_version()?;
         if planned_on == PlanBase::Files {
             return self.commit_locally(store, durability, &mut plan);
         }
@@ -282,7 +352,8 @@ impl Store {
         let store = self.open_for_writing()?;
         lines.iter().try_for_each(|line| store.check_change(&line.change))?;
         let numbers = log.append(base, lines)?;
-        self.follow_to_end(&**log, &lines.iter().map(|line| line.key.clone()).collect())?;
+        let last = numbers.iter().copied().max().unwrap_or_default();
+        self.follow_to(&**log, last, &lines.iter().map(|line| line.key.clone()).collect())?;
         Ok(numbers)
     }
 
@@ -322,7 +393,10 @@ impl Store {
                     use_up_line_key();
                 }
                 match appended {
-                    Ok(_) => drop(self.follow_to_end(log, &HashSet::from([line.key]))?),
+                    Ok(numbers) => {
+                        let last = numbers.last().copied().unwrap_or_default();
+                        self.follow_to(log, last, &HashSet::from([line.key]))?;
+                    }
                     Err(LogError::Behind) => continue,
                     Err(error @ LogError::Unknown(_)) => {
                         let planned =
@@ -354,14 +428,19 @@ impl LogFollower<'_> {
             .map_or(0, |state| state.followed_seq))
     }
 
+    /// Takes in what the log has up to this line, at least.
+    pub fn catch_up_to(&self, through: u64) -> Result<(), StoreError> {
+        self.0.log.get().map_or(Ok(()), |log| self.0.follow_to(&**log, through, &HashSet::new()))
+    }
+
     /// Takes in all that the log has and the folder has not.
     pub fn catch_up(&self) -> Result<(), StoreError> {
         self.follow_to_end().map(drop)
     }
 
     fn follow_to_end(&self) -> Result<u64, StoreError> {
-        let log = self.0.log.get().or_else(|| self.0.linked_log.get());
-        log.map_or(Ok(0), |log| self.0.follow_to_end(&**log, &HashSet::new()))
+        let log = self.0.log.get().cloned().or_else(|| self.0.linked_log());
+        log.map_or(Ok(0), |log| self.0.follow_to_end(&*log, &HashSet::new()))
     }
 
     /// Follows this log to its end, and returns how many lines were taken in.
@@ -398,6 +477,7 @@ impl LogFollower<'_> {
             store.outbox.rewrite(&waiting)?;
         }
         writer.state.followed_seq = 0;
+        self.0.followed_through.store(0, Ordering::Release);
         writer.save_state()
     }
 }

@@ -170,7 +170,10 @@ impl<'r> StoreWriter<'r> {
         &self,
         planned: &mut PlannedChange,
     ) -> Result<Option<OutboxMark>, StoreError> {
-        let Some(seal) = self.store.outbox.seal()? else { return Ok(None) };
+        let Some(head) = self.store.outbox.head()? else { return Ok(None) };
+        if let Some(signature) = &head.signature {
+            signature.sign(&mut planned.change);
+        }
         if planned.sent_as.is_some() && self.has_records_of(&planned.change)? {
             // The log took it, and another process has followed it meanwhile.
             planned.change = std::mem::take(&mut planned.change).split_shared().1;
@@ -183,7 +186,7 @@ impl<'r> StoreWriter<'r> {
             Some(key) => key,
             None => Id::from_parts(self.now, random_bits()?),
         };
-        Ok(Some(OutboxMark { key, seal }))
+        Ok(Some(OutboxMark { key, seal: head.seal }))
     }
 
     /// Whether records that a change makes are there already.

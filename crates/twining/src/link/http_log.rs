@@ -3,16 +3,19 @@
 //! What comes back is a stranger's word: answers have a limited size, lines are in order and end
 //! where the service says, and a version that we do not know is not guessed at.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use twining_model::{Change, Id, text};
-use twining_store::{CondensedLines, LOG_VERSION, Log, LogBase, LogError, LogLine, NewLine};
+use twining_store::{
+    CondensedLines, LOG_VERSION, Log, LogBase, LogError, LogLine, NewLine, OutboxSignature, Store,
+};
 
+use super::project_label;
 use super::transport::{SendError, ServiceRequest, Transport};
 
 /// How long a request may take.
@@ -33,6 +36,8 @@ pub(crate) struct HttpLog {
     deadline: Option<Instant>,
     /// How long the oldest change that is not sent has waited, for who watches the service.
     outbox_age: Option<Duration>,
+    /// The repository that is meant, and the folder that follows it.
+    project: Option<(Id, Weak<Store>)>,
     /// Until when it is taken for unreachable, in milliseconds since `started`; negative: it is not.
     closed_until: Arc<AtomicI64>,
     started: Instant,
@@ -54,6 +59,18 @@ struct SinceAnswer<'a> {
     #[serde(borrow)]
     lines: Vec<ReceivedLine<'a>>,
     head: u64,
+    #[serde(default)]
+    repository: Option<Id>,
+    #[serde(default)]
+    signature: Option<OutboxSignature>,
+}
+
+/// What a service says of itself and of whoever asks.
+pub(crate) struct ServiceIdentity {
+    /// The repository that the address leads to.
+    pub repository: Option<Id>,
+    /// How it signs what we send.
+    pub signature: Option<OutboxSignature>,
 }
 
 #[derive(Deserialize)]
@@ -92,9 +109,16 @@ impl HttpLog {
             token: token.to_owned(),
             deadline: None,
             outbox_age: None,
+            project: None,
             closed_until: Arc::new(AtomicI64::new(-1)),
             started: Instant::now(),
         }
+    }
+
+    /// The same for a folder that follows this repository and no other.
+    pub(crate) fn of_project(self, repository: Option<Id>, store: &Arc<Store>) -> Self {
+        let project = repository.map(|repository| (repository, Arc::downgrade(store)));
+        Self { project, ..self }
     }
 
     /// The same for a caller who waits no longer than this.
@@ -139,7 +163,17 @@ impl HttpLog {
         let limit = limit.min(MAX_LINES);
         let path = format!("v1/since?after={after}&limit={limit}&wait={}", wait.as_secs());
         let answer = self.ask(&path, None, REQUEST_TIMEOUT + wait).map_err(unreachable)?;
-        lines_in(&answer, after, limit)
+        let expected = self.project.as_ref().map(|(repository, _)| repository);
+        lines_in(&answer, after, limit, expected)
+    }
+
+    /// What the service says of itself and of us.
+    pub(crate) fn identity(&self) -> Result<ServiceIdentity, LogError> {
+        let answer = self.ask("v1/since?after=0&limit=1", None, REQUEST_TIMEOUT);
+        let answer = answer.map_err(unreachable)?;
+        let SinceAnswer { repository, signature, .. } = parsed(&answer).map_err(unreachable)?;
+        lines_in(&answer, 0, 1, None)?;
+        Ok(ServiceIdentity { repository, signature })
     }
 
     /// Everybody's claims, and their version.
@@ -175,6 +209,14 @@ impl HttpLog {
         if self.is_closed() {
             return Err(LogError::Unreachable("it did not answer a moment ago".to_owned()));
         }
+        if let Some((repository, store)) = &self.project
+            && let Some(store) = store.upgrade()
+            && let Some(named) = project_label::other_project(&store, repository)
+        {
+            return Err(LogError::Unreachable(format!(
+                "`team` in config.yml names repository {named}, but this folder is linked to {repository}"
+            )));
+        }
         let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let timeout = left.map_or(timeout, |left| timeout.min(left));
         if timeout.is_zero() {
@@ -185,6 +227,7 @@ impl HttpLog {
         let request = ServiceRequest {
             url: &url,
             token: &self.token,
+            repository: self.project.as_ref().map(|(repository, _)| repository.as_str()),
             outbox_age: self.outbox_age,
             body: body.as_deref().map(str::as_bytes),
             timeout,
@@ -251,8 +294,20 @@ fn parsed<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<T, LogError> {
         .map_err(|error| LogError::Unknown(format!("the answer cannot be read: {error}")))
 }
 
-fn lines_in(answer: &[u8], after: u64, limit: usize) -> Result<Vec<LogLine>, LogError> {
-    let SinceAnswer { lines, head } = parsed(answer).map_err(unreachable)?;
+fn lines_in(
+    answer: &[u8],
+    after: u64,
+    limit: usize,
+    expected: Option<&Id>,
+) -> Result<Vec<LogLine>, LogError> {
+    let SinceAnswer { lines, head, repository, .. } = parsed(answer).map_err(unreachable)?;
+    if let (Some(found), Some(expected)) = (repository, expected)
+        && found != *expected
+    {
+        return Err(LogError::Unreachable(format!(
+            "its address leads to repository {found}, but this folder is linked to {expected}"
+        )));
+    }
     if head < after {
         return Err(LogError::Refused(format!(
             "it ends at line {head}, but this folder has followed it to line {after}: it is another log, or it lost lines"
@@ -287,7 +342,7 @@ mod tests {
     use super::*;
 
     fn error_of(answer: &str) -> LogError {
-        lines_in(answer.as_bytes(), 5, 2).expect_err("is refused")
+        lines_in(answer.as_bytes(), 5, 2, None).expect_err("is refused")
     }
 
     #[test]
@@ -303,7 +358,19 @@ mod tests {
         let newer = format!(r#"{{"lines":[{}],"head":9}}"#, line(6, 999));
         assert_eq!(error_of(&newer), LogError::TooNew { found: 999, known: LOG_VERSION });
         let path = newer.replace("999", "1").replace("01ARZ3NDEKTSV4RRFFQ69G5FAV", "../../x");
-        assert!(lines_in(path.as_bytes(), 5, 2).is_err());
+        assert!(lines_in(path.as_bytes(), 5, 2, None).is_err());
+    }
+
+    #[test]
+    fn lines_of_another_repository_are_not_taken() {
+        let line = r#"{"seq":6,"key":"01ARZ3NDEKTSV4RRFFQ69G5FAV","v":1,"change":{}}"#;
+        let answer =
+            format!(r#"{{"lines":[{line}],"head":6,"repository":"01ARZ3NDEKTSV4RRFFQ69G5FAV"}}"#);
+        let ids = ["01ARZ3NDEKTSV4RRFFQ69G5FAV", "01ARZ3NDEKTSV4RRFFQ69G5FAW"];
+        let [same, other] = ids.map(|id| Id::read(id).expect("an id"));
+        let taken = |expected| lines_in(answer.as_bytes(), 5, 2, Some(expected));
+        assert_eq!(taken(&same).map(|lines| lines.len()), Ok(1));
+        assert!(matches!(taken(&other), Err(LogError::Unreachable(why)) if why.contains(ids[1])));
     }
 
     #[test]

@@ -15,6 +15,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Tells the service how many seconds the oldest unsent change has waited.
 #[cfg(feature = "service")]
 const OUTBOX_AGE: &str = "twining-outbox-age";
+/// Tells the service which repository is meant.
+#[cfg(feature = "service")]
+const MEANT_REPOSITORY: &str = "twining-repository";
 
 /// Why there is no answer.
 pub(super) enum SendError {
@@ -30,6 +33,8 @@ pub(super) enum SendError {
 pub(super) struct ServiceRequest<'a> {
     pub(super) url: &'a str,
     pub(super) token: &'a str,
+    /// The repository that is meant.
+    pub(super) repository: Option<&'a str>,
     /// How long the oldest change that is not sent has waited.
     pub(super) outbox_age: Option<Duration>,
     /// What is posted; none of a question.
@@ -74,7 +79,7 @@ impl Transport {
 
     /// Sends a request, and returns status and body.
     pub(super) fn send(&self, request: &ServiceRequest<'_>) -> Result<(u16, Vec<u8>), SendError> {
-        let ServiceRequest { url, token, outbox_age, body, timeout } = request;
+        let ServiceRequest { url, token, repository, outbox_age, body, timeout } = request;
         let authorization = format!("Bearer {token}");
         let connect = CONNECT_TIMEOUT.min(*timeout);
         let age = outbox_age.map(|age| age.as_secs().to_string());
@@ -91,6 +96,9 @@ impl Transport {
                     .header("content-type", "application/json");
                 if let Some(age) = &age {
                     post = post.header(OUTBOX_AGE, age);
+                }
+                if let Some(repository) = repository {
+                    post = post.header(MEANT_REPOSITORY, *repository);
                 }
                 post.send(*body)
             }

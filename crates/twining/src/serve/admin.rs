@@ -9,14 +9,14 @@ use clap::{Arg, ArgGroup, ArgMatches, Command, ValueHint, value_parser};
 use serde_json::{Value, json};
 use twining_model::Id;
 use twining_service::{
-    AccessRole, AuditEntry, Database, Grant, GrantScope, MemoryOpener, NewToken, PrincipalKind,
-    RepositoryRow, ServiceError, TenantLimits, TenantRow, TokenRow,
+    AccessRole, AuditEntry, Database, Grant, GrantScope, NewToken, PrincipalKind, RepositoryRow,
+    ServiceError, TenantLimits, TenantRow, TokenRow,
 };
 
 use super::issuers;
-use super::served_memory::ProjectOpener;
 use crate::args::{option, path, word};
 use crate::output::{self, OutputFormat};
+use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::{StyledText, TextPage, dim, plain, strong, warn};
 
@@ -406,10 +406,12 @@ async fn export_folder(
             source,
         })?;
         let log: Arc<dyn twining_store::Log> = log;
-        let memory = ProjectOpener.open(&into, log)?;
-        let follower = memory.store().follower();
-        follower.catch_up()?;
-        Ok(follower.position()?)
+        let project = Project::exported(&into)?;
+        let store = project.engine.store();
+        store.use_log(log);
+        store.follower().catch_up()?;
+        store.housekeep()?;
+        Ok(store.follower().position()?)
     });
     let lines = exported.await.map_err(|error| CommandError::of_error("RUNTIME", &error))??;
     note(database, &tenant.id, "export", &repository.name).await?;

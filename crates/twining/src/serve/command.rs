@@ -59,7 +59,7 @@ pub(crate) fn flags(command: Command) -> Command {
         .after_help(EXAMPLE)
 }
 
-fn serve_flags() -> [Arg; 12] {
+fn serve_flags() -> [Arg; 13] {
     let address = |arg: Arg| arg.value_parser(value_parser!(SocketAddr));
     let names = |arg: Arg| arg.value_delimiter(',');
     [
@@ -151,7 +151,7 @@ async fn serve(
     let data = data_folder(data)?;
     let parts = ServiceParts {
         database,
-        opener: Arc::new(ProjectOpener),
+        opener: Arc::new(ProjectOpener::new()),
         tools: Arc::new(RemoteTools),
         ids: Arc::new(IdSource::new(Box::new(SystemWorld))),
     };

@@ -4,6 +4,7 @@
 //! offers, those that need only the memory.
 
 mod admin;
+mod background_work;
 mod command;
 mod issuers;
 mod relative_paths;

@@ -1,5 +1,7 @@
 //! The verbs as tools over HTTP: those that need only the memory, and the role each takes.
 
+use std::sync::OnceLock;
+
 use rmcp::model::{CallToolResult, Implementation, ServerCapabilities, ServerConfig, Tool};
 use serde_json::{Map, Value};
 use twining_service::{AccessRole, ServiceError, ToolAccess, ToolCatalog};
@@ -18,9 +20,14 @@ pub(super) struct RemoteTools;
 
 impl ToolCatalog for RemoteTools {
     fn server_config(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(Implementation::new("twining", env!("CARGO_PKG_VERSION")))
-            .with_instructions(instructions(&ToolSelection::Remote))
+        // Every request asks for it.
+        static CONFIG: OnceLock<ServerConfig> = OnceLock::new();
+        let config = || {
+            ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+                .with_server_info(Implementation::new("twining", env!("CARGO_PKG_VERSION")))
+                .with_instructions(instructions(&ToolSelection::Remote))
+        };
+        CONFIG.get_or_init(config).clone()
     }
 
     fn tools(&self) -> Vec<Tool> {
