@@ -11,16 +11,15 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value};
 use twining_model::{
-    Amendment, Authority, Change, Decision, DecisionStatus, Entity, Id, Origin, Scope, Time, Trust,
-    limits,
+    Amendment, Authority, Change, Decision, DecisionStatus, Entity, GENERAL_DOMAIN, Id, Origin,
+    Scope, Time, Trust, limits,
 };
 use twining_store::merge::{Versions, merge_decision};
 use twining_store::{LogBase, LogError, NewLine, Store, StoreError, View};
 
 use crate::caller::{Caller, Stamp};
-use crate::decisions::announcements;
+use crate::decisions::{announcements, disagree};
 use crate::engine::Engine;
-use crate::fields;
 
 /// How far ahead of ours a clone's clock may be.
 const CLOCK_SLACK_MS: i64 = 60 * 60 * 1000;
@@ -176,8 +175,10 @@ fn vetted(change: Change, author: &RemoteAuthor, now: Time) -> Result<Change, St
     let (mut change, _) = change.split_shared();
     check_rights(&change, author)?;
     let latest = Time::from_ms(now.as_ms() + CLOCK_SLACK_MS);
-    let ids = change.entries.iter().filter_map(|entry| Id::read(&entry.id));
+    let entries = change.entries.iter().map(|entry| &entry.id);
+    let ids = entries.chain(change.anchors.iter().map(|anchor| &anchor.id));
     if ids
+        .filter_map(|id| Id::read(id))
         .chain(change.decisions.iter().map(|decision| decision.id.clone()))
         .any(|id| id.time() > latest)
     {
@@ -208,6 +209,10 @@ fn vetted(change: Change, author: &RemoteAuthor, now: Time) -> Result<Change, St
     change.relations.iter_mut().for_each(|relation| trusted(&mut relation.origin));
     let traces = change.traces.iter_mut().chain(&mut change.imported_traces);
     traces.for_each(|trace| trusted(&mut trace.origin));
+    for anchor in &mut change.anchors {
+        present(&mut anchor.timestamp);
+        trusted(&mut anchor.origin);
+    }
     for amendment in &mut change.amendments {
         vet_amendment(amendment, author)?;
     }
@@ -281,9 +286,13 @@ fn plan_admit(
         .filter(|one| one.set.get("status").is_some_and(|status| *status != "active"))
         .map(|one| one.id.clone())
         .collect();
+    // What this line itself puts in force: two rivals in one line are rivals too.
+    let mut activated: Vec<Decision> = Vec::new();
     for decision in decisions.iter_mut().filter(|one| one.status == DecisionStatus::Active) {
-        let rivals = rivals_of(view, decision, &retired)?;
-        if !rivals.is_empty() {
+        let rivals = rivals_of(view, decision, &activated, &retired)?;
+        if rivals.is_empty() {
+            activated.push(decision.clone());
+        } else {
             decision.status = DecisionStatus::Provisional;
             warn(&mut change, decision, rivals, engine);
         }
@@ -292,8 +301,14 @@ fn plan_admit(
         let Some(here) = view.decisions().get(&amendment.id)? else { continue };
         let is_activated = here.status != DecisionStatus::Active
             && amendment.set.get("status").is_some_and(|status| *status == "active");
-        let rivals = if is_activated { rivals_of(view, &here, &retired)? } else { Vec::new() };
-        if !rivals.is_empty() {
+        if !is_activated {
+            continue;
+        }
+        let promoted = amended(&here, amendment)?;
+        let rivals = rivals_of(view, &promoted, &activated, &retired)?;
+        if rivals.is_empty() {
+            activated.push(promoted);
+        } else {
             amendment.set.insert("status".to_owned(), Value::from("provisional"));
             warn(&mut change, &here, rivals, engine);
         }
@@ -304,20 +319,32 @@ fn plan_admit(
 }
 
 /// The active decisions that a decision disagrees with, but for those that go out of force now.
+/// What somebody agreed to keep beside it is no rival.
 fn rivals_of(
     view: &View<'_>,
     decision: &Decision,
+    activated: &[Decision],
     retired: &[Id],
 ) -> Result<Vec<Decision>, StoreError> {
     let mut rivals = view.decisions().rivals(&decision.domain, &Scope::read(&decision.scope))?;
-    let summary = fields::fold(&decision.summary);
-    rivals.retain(|rival| {
-        rival.id != decision.id
-            && !retired.contains(&rival.id)
-            && fields::fold(&rival.summary) != summary
-    });
+    rivals.extend(activated.iter().filter(|one| !is_general(one)).cloned());
+    rivals
+        .retain(|rival| !retired.contains(&rival.id) && disagree(decision, rival, view.folding()));
     rivals.sort_by(|a, b| b.id.cmp(&a.id));
     Ok(rivals)
+}
+
+/// Whether it is of the domain in which nothing contradicts.
+fn is_general(decision: &Decision) -> bool {
+    decision.domain.trim().eq_ignore_ascii_case(GENERAL_DOMAIN)
+}
+
+/// A decision as an amendment leaves it.
+fn amended(here: &Decision, amendment: &Amendment) -> Result<Decision, StoreError> {
+    let mut after = object(here)?;
+    after.extend(amendment.set.clone());
+    serde_json::from_value(Value::Object(after))
+        .map_err(|error| refused(&format!("an amendment leaves no decision: {error}")))
 }
 
 /// Warns as if whoever made the decision had met its rivals then.

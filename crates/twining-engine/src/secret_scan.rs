@@ -88,8 +88,8 @@ fn each_row(
 }
 
 impl Engine {
-    /// Scans entries, decisions, entities, agents, handoffs and knowledge for secrets, regardless
-    /// of author.
+    /// Scans entries, decisions, entities, anchors, agents, handoffs and knowledge for secrets,
+    /// regardless of author.
     pub fn scan_secrets(&self) -> Result<SecretScan, Failure> {
         let mut scan = SecretScan::default();
         self.store().view(|view| {
@@ -116,6 +116,15 @@ impl Engine {
                 .items
                 .iter()
                 .for_each(|entity| scan.scan_texts("graph/entities.json", &entity.id, entity));
+            let mut anchors = view.anchors().page(None, BATCH)?;
+            while let Some(last) = anchors.last() {
+                for anchor in &anchors {
+                    // The rest is hashes.
+                    let words = json!({ "words": anchor.words });
+                    scan.scan_texts("anchors.jsonl", &anchor.id, &words);
+                }
+                anchors = view.anchors().page(Some(last), BATCH)?;
+            }
             Ok::<_, Failure>(())
         })?;
         let agent_files = self.store().documents().agents()?;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::anchor::Anchor;
 use crate::decision::Decision;
 use crate::entry::Entry;
 use crate::graph::{Entity, Relation};
@@ -109,6 +110,9 @@ pub struct Change {
     /// Traces that came from elsewhere: nobody here vouches for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub imported_traces: Vec<Trace>,
+    /// Which code records speak of, and what was seen there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub anchors: Vec<Anchor>,
     /// Policy, feature list, knowledge.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub documents: Vec<DocumentText>,
@@ -175,6 +179,7 @@ impl Change {
             turns,
             traces,
             imported_traces,
+            anchors,
             documents,
             runs,
             claims,
@@ -193,6 +198,7 @@ impl Change {
             entries.is_empty(),
             traces.is_empty(),
             imported_traces.is_empty(),
+            anchors.is_empty(),
             runs.is_empty(),
             agents.is_empty(),
         ];

@@ -6,6 +6,7 @@
 //! they do not know, because a newer Twining, or the TypeScript server, may.
 
 pub mod agent;
+pub mod anchor;
 pub mod change;
 pub mod decision;
 pub mod entry;
@@ -23,6 +24,7 @@ pub mod trace;
 pub mod turn;
 
 pub use agent::{Agent, Claim, ClaimList, Handoff, HandoffResult, HandoffSnapshot};
+pub use anchor::{Anchor, AnchorEvent, AnchorRole, AnchoredRecord, Place, SeenCode};
 pub use change::{Amendment, Change, DocumentText, HandoffFile, TurnFile};
 pub use decision::{
     Alternative, Authority, CommitLink, Confidence, Decision, DecisionStatus, GENERAL_DOMAIN,

@@ -66,6 +66,16 @@ pub const TRACE_BYTES: usize = 16 * 1024;
 pub const SPOOLED_TRACES: usize = 1000;
 /// Bytes of one recorded tool call; the input of a larger one is cut.
 pub const CALL_BYTES: usize = 8 * 1024;
+/// Bytes of one anchor.
+pub const ANCHOR_BYTES: usize = 4 * 1024;
+/// Anchors of one record.
+pub const ANCHORS: usize = 16;
+/// Anchors among them that only the record's text names.
+pub const ANCHOR_MENTIONS: usize = 8;
+/// Words of the record that an anchor keeps.
+pub const ANCHOR_WORDS: usize = 8;
+/// Named lines that an anchor keeps.
+pub const ANCHOR_LINES: usize = 20;
 /// Tool calls that a backtest replays: the newest.
 pub const CALLS: usize = 10_000;
 /// Bytes of each of the two files that hold recorded tool calls.

@@ -79,7 +79,11 @@ impl From<tokio_postgres::Error> for ServiceError {
         ];
         match error.code() {
             Some(code) if !going_down.contains(code) => Self::Database(error),
-            _ => Self::Unreachable(error.to_string()),
+            // Why, too: a certificate that is not trusted is for the operator to mend.
+            _ => Self::Unreachable(match std::error::Error::source(&error) {
+                Some(cause) => format!("{error}: {cause}"),
+                None => error.to_string(),
+            }),
         }
     }
 }

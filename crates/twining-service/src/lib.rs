@@ -7,17 +7,20 @@
 
 mod database;
 mod error;
+mod histogram;
 mod http;
 mod principal;
 mod repositories;
+mod shared_docs;
 
 pub use database::{
-    AuditEntry, AuditRow, Database, DatabaseSettings, DocRow, HeadWatch, LogRow, NewToken, PgLog,
-    RepositoryRow, TenantRow, TokenRow,
+    AuditEntry, AuditRow, Database, DatabaseSettings, DocRow, HeadWatch, IssuerRow, LogRow,
+    NewIssuer, NewToken, PgLog, RepositoryRow, TenantLimits, TenantRow, TenantSize, TokenRow,
 };
 pub use error::ServiceError;
 pub use http::{
-    CallRates, HostRules, ServeOptions, ServiceParts, TlsFiles, ToolAccess, ToolCatalog, serve,
+    CallRates, HostRules, PublicUrl, ServeOptions, ServiceParts, TlsFiles, ToolAccess, ToolCatalog,
+    check_key_address, serve,
 };
 pub use principal::{
     AccessRole, Grant, GrantScope, Principal, PrincipalKind, RemoteCaller, acting_as,

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value};
-use twining_model::Id;
+use twining_model::{Id, Time};
 use twining_store::{Log, LogBase, NewLine, Store, StoreError};
 
 use crate::database::{Database, HeadWatch};
@@ -16,6 +16,15 @@ use crate::principal::RemoteCaller;
 
 /// How soon it is noticed that a repository was closed.
 const CLOSED_AFTER: Duration = Duration::from_secs(5);
+/// Lines that come sooner after others are taken in together. A read does not wait for it.
+const COLLECTED_FOR: Duration = Duration::from_millis(250);
+/// Says since which start of the machine a folder is there. Nothing in it is flushed: after
+/// another start, parts may be missing.
+const BOOT_FILE: &str = "boot";
+/// Where the system says which start this is.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+/// How soon lines that could not be taken in are asked for again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
 
 /// Opens a memory in a folder of a node; the program that serves has one.
 pub trait MemoryOpener: Send + Sync + 'static {
@@ -35,6 +44,18 @@ pub trait Memory: Send + Sync + 'static {
         arguments: Map<String, Value>,
         caller: &RemoteCaller,
     ) -> CallToolResult;
+
+    /// What a person is to be asked before this call, if anything. Waits: only for threads that
+    /// may block.
+    fn question(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        caller: &RemoteCaller,
+    ) -> Option<String> {
+        let _ = (tool, arguments, caller);
+        None
+    }
 
     /// Appends lines of a clone that planned them on the log as it is, and returns their numbers.
     fn append(
@@ -105,6 +126,17 @@ impl OpenRepositories {
         self.table().slots.len()
     }
 
+    /// How long the open repository that is latest has been behind its log. One that is filled for
+    /// the first time is not late.
+    #[must_use]
+    pub fn longest_lag(&self, now: Instant) -> Duration {
+        let slots: Vec<SharedSlot> =
+            self.table().slots.values().map(|slot| Arc::clone(&slot.repository)).collect();
+        // One that is being opened is locked, and not late.
+        let open = slots.iter().filter_map(|slot| slot.try_lock().ok()?.clone());
+        open.map(|repository| repository.lag(now)).max().unwrap_or_default()
+    }
+
     /// The place of a repository, and what had to make room for it.
     fn slot(&self, tenant: &Id, repo: &Id) -> (SharedSlot, Option<RepositorySlot>) {
         let mut table = self.table();
@@ -128,13 +160,15 @@ impl OpenRepositories {
     fn open(&self, tenant: &Id, repo: &Id) -> Result<Arc<OpenRepository>, ServiceError> {
         let head = self.database.wait(self.database.head(tenant, repo))?;
         let folder = self.data.join(tenant.as_str()).join(repo.as_str());
+        if !is_of_this_boot(&folder) {
+            remove_folder(&folder)?;
+        }
         let mut memory = self.open_memory(&folder, tenant, repo)?;
         if memory.store().follower().position()? > head {
             // The database is an older one than this folder followed, from a backup: what the
             // folder has beyond it counts no more.
             drop(memory);
-            std::fs::remove_dir_all(&folder)
-                .map_err(|source| folder_error("remove", &folder, source))?;
+            remove_folder(&folder)?;
             memory = self.open_memory(&folder, tenant, repo)?;
         }
         let repository = Arc::new(OpenRepository {
@@ -142,7 +176,8 @@ impl OpenRepositories {
             database: self.database.clone(),
             tenant: tenant.clone(),
             repo: repo.clone(),
-            following: Mutex::new(()),
+            progress: Mutex::default(),
+            shared_presence: Mutex::default(),
         });
         self.database.spawn(follow(Arc::downgrade(&repository), self.database.watch_head(repo)));
         Ok(repository)
@@ -154,7 +189,9 @@ impl OpenRepositories {
         tenant: &Id,
         repo: &Id,
     ) -> Result<Arc<dyn Memory>, ServiceError> {
-        std::fs::create_dir_all(folder).map_err(|source| folder_error("make", folder, source))?;
+        std::fs::create_dir_all(folder)
+            .and_then(|()| std::fs::write(folder.join(BOOT_FILE), boot_id()))
+            .map_err(|source| folder_error("make", folder, source))?;
         self.opener.open(folder, self.database.log(tenant, repo))
     }
 
@@ -176,24 +213,90 @@ pub struct OpenRepository {
     database: Database,
     tenant: Id,
     repo: Id,
-    /// One at a time asks for lines; who waits for it finds them taken in.
-    following: Mutex<()>,
+    progress: Mutex<FollowProgress>,
+    /// Whom other nodes were last told of.
+    shared_presence: Mutex<String>,
+}
+
+/// How the folder of a repository keeps up with the log.
+#[derive(Default)]
+struct FollowProgress {
+    /// When it was last known to have every line.
+    complete_at: Option<Time>,
+    /// Since when it lacks some, after it had them all.
+    late_since: Option<Instant>,
 }
 
 impl OpenRepository {
     /// Follows the log to its end, so that a read sees whatever was acknowledged before. Waits:
     /// only for threads that may block.
     pub fn catch_up(&self) -> Result<(), ServiceError> {
+        let asked_at = self.memory.store().ids().now();
         let head = self.database.wait(self.database.head(&self.tenant, &self.repo))?;
         let follower = self.memory.store().follower();
-        if follower.position()? >= head {
-            return Ok(());
-        }
-        let _one_at_a_time = self.following.lock().unwrap_or_else(PoisonError::into_inner);
         if follower.position()? < head {
-            follower.catch_up()?;
+            self.note_late();
+            follower.catch_up_to(head)?;
         }
+        let mut progress = self.progress();
+        *progress = FollowProgress { complete_at: Some(asked_at), late_since: None };
         Ok(())
+    }
+
+    /// Takes in the lines up to one that the log is said to have. Waits: only for threads that may
+    /// block.
+    fn follow_to(&self, said: u64) -> Result<(), ServiceError> {
+        self.memory.store().follower().catch_up_to(said)?;
+        self.progress().late_since = None;
+        Ok(())
+    }
+
+    /// Until when the folder certainly has every line, for when the database does not answer.
+    pub fn as_of(&self) -> Result<Option<Time>, ServiceError> {
+        let store = self.memory.store();
+        let complete_at = self.progress().complete_at;
+        let Some((head, read_at)) = self.database.known_head(&self.repo) else {
+            return Ok(complete_at);
+        };
+        if head == 0 || store.follower().position()? < head {
+            return Ok(complete_at);
+        }
+        let ago = i64::try_from(read_at.elapsed().as_millis()).unwrap_or(i64::MAX);
+        let polled_at = Time::from_ms(store.ids().now().as_ms().saturating_sub(ago));
+        Ok(complete_at.max(Some(polled_at)))
+    }
+
+    /// Whether other nodes have not been told this of who is at work; from now on they have.
+    pub(crate) fn is_news(&self, presence: &str) -> bool {
+        let mut shared = self.shared_presence.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_news = *shared != presence;
+        if is_news {
+            presence.clone_into(&mut shared);
+        }
+        is_news
+    }
+
+    /// Other nodes could not be told.
+    pub(crate) fn forget_news(&self) {
+        self.shared_presence.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// How long the folder has been behind the log.
+    fn lag(&self, now: Instant) -> Duration {
+        let late_since = self.progress().late_since;
+        late_since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
+    }
+
+    /// Notes that the log has lines that the folder lacks.
+    fn note_late(&self) {
+        let mut progress = self.progress();
+        if progress.complete_at.is_some() && progress.late_since.is_none() {
+            progress.late_since = Some(Instant::now());
+        }
+    }
+
+    fn progress(&self) -> MutexGuard<'_, FollowProgress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -210,13 +313,43 @@ type SharedSlot = Arc<Mutex<Option<Arc<OpenRepository>>>>;
 
 /// Takes in what others write, until the repository is closed.
 async fn follow(repository: Weak<OpenRepository>, mut head: HeadWatch) {
+    let mut next = tokio::time::Instant::now();
     loop {
         let waited = tokio::time::timeout(CLOSED_AFTER, head.moved()).await;
         let Some(repository) = repository.upgrade() else { return };
         if waited.is_ok() {
-            // What fails now is tried again by the next read and the next notice.
-            let _ = tokio::task::spawn_blocking(move || repository.catch_up()).await;
+            repository.note_late();
+            tokio::time::sleep_until(next).await;
+            next = tokio::time::Instant::now() + COLLECTED_FOR;
+            let said = head.said();
+            let mut repository = Some(repository);
+            while let Some(open) = repository.take() {
+                let weak = Arc::downgrade(&open);
+                let followed = tokio::task::spawn_blocking(move || open.follow_to(said)).await;
+                if matches!(followed, Ok(Err(_))) {
+                    tokio::time::sleep(RETRY_AFTER).await;
+                    repository = weak.upgrade();
+                }
+            }
         }
+    }
+}
+
+/// Which start of the machine this is; empty where the system does not say.
+fn boot_id() -> Vec<u8> {
+    std::fs::read(BOOT_ID).unwrap_or_default()
+}
+
+fn is_of_this_boot(folder: &Path) -> bool {
+    std::fs::read(folder.join(BOOT_FILE)).is_ok_and(|boot| boot == boot_id())
+}
+
+fn remove_folder(folder: &Path) -> Result<(), ServiceError> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(folder_error("remove", folder, error))
+        }
+        _ => Ok(()),
     }
 }
 

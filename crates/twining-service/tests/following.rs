@@ -166,11 +166,13 @@ fn t25_forged_notices_do_nothing_and_hide_nothing() {
     let log = service.node().log(&service.tenant, &service.repo);
     log.append(LogBase::Any, &[service.line("true")]).expect("appends");
     let began = Instant::now();
-    while node.summaries(&service.tenant, &service.repo) != ["true"] {
+    // The position is noted after the line.
+    let position = || open.memory.store().follower().position().expect("a position");
+    while node.summaries(&service.tenant, &service.repo) != ["true"] || position() == 0 {
         assert!(began.elapsed() < Duration::from_secs(3), "not seen");
         thread::sleep(Duration::from_millis(5));
     }
-    assert_eq!(open.memory.store().follower().position().expect("a position"), 1);
+    assert_eq!(position(), 1);
 }
 
 #[test]
@@ -221,5 +223,26 @@ fn a_folder_that_is_ahead_of_a_restored_database_is_made_again() {
         .expect("opens")
         .catch_up()
         .expect("follows");
+    assert_eq!(node.summaries(&service.tenant, &service.repo), ["one"]);
+}
+
+#[test]
+fn a_folder_of_another_start_of_the_machine_is_made_again() {
+    let Some(service) = TestService::start() else { return };
+    let node = Node::new(service.node(), 4);
+    let repository = || node.repositories.get(&service.tenant, &service.repo).expect("opens");
+    post(repository().memory.store(), "one").expect("posts");
+    let folder = node.folder.path().join(service.tenant.as_str()).join(service.repo.as_str());
+    // As a power cut may leave it: the position is on the device, and the line is not.
+    let board = folder.join(".twining/blackboard.jsonl");
+    std::fs::write(&board, "").expect("writes");
+    std::fs::write(folder.join("boot"), "another").expect("writes");
+    let Node { folder: kept, repositories } = node;
+    drop(repositories);
+    let data = kept.path().to_path_buf();
+    let repositories = OpenRepositories::new(service.node(), Arc::new(StoreOpener), data, 4);
+    let node = Node { folder: kept, repositories };
+    let open = node.repositories.get(&service.tenant, &service.repo).expect("opens");
+    open.catch_up().expect("follows");
     assert_eq!(node.summaries(&service.tenant, &service.repo), ["one"]);
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::thread;
 
-use twining_model::Change;
-use twining_service::{Grant, GrantScope, Principal, PrincipalKind, acting_as};
+use twining_model::{Change, Id};
+use twining_service::{Grant, GrantScope, Principal, PrincipalKind, TenantLimits, acting_as};
 use twining_store::{Log, LogBase, LogError, NewLine};
 use twining_testkit::records;
 
@@ -158,6 +158,75 @@ fn a_full_repository_refuses_and_takes_what_fits() {
 }
 
 #[test]
+fn repositories_that_are_written_at_once_hold_together_what_their_tenant_may() {
+    let Some(service) = TestService::start() else { return };
+    let (admin, nodes) = (service.admin(), [service.node(), service.node()]);
+    let mut repos = vec![service.repo.clone()];
+    for name in ["two", "three"] {
+        let added = service.wait(admin.add_repository(&service.tenant, name));
+        repos.push(added.expect("a repository").id);
+    }
+    let limits = TenantLimits { records: Some(50), bytes: None };
+    service.wait(admin.limit_tenant(&service.tenant, limits)).expect("sets a limit");
+    let outcomes: Vec<_> = thread::scope(|scope| {
+        let posts: Vec<_> = (0..90)
+            .map(|at| {
+                let log = nodes[at % 2].log(&service.tenant, &repos[at % 3]);
+                let line = service.line("x");
+                scope.spawn(move || log.append(LogBase::Any, &[line]))
+            })
+            .collect();
+        posts.into_iter().map(|post| post.join().expect("posts")).collect()
+    });
+    let taken = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+    let refused = outcomes.iter().filter(|is| matches!(is, Err(LogError::Refused(_)))).count();
+    assert_eq!((taken, refused), (50, 40), "all that fit, and not one more");
+    let tenants = service.wait(admin.tenants()).expect("answers");
+    assert_eq!((tenants[0].holds.records, tenants[0].limits), (50, limits));
+
+    // Somebody else's limit is theirs, and a larger one counts at once.
+    let (rival, theirs) = service.another_tenant();
+    nodes[0].log(&rival, &theirs).append(LogBase::Any, &[service.line("x")]).expect("appends");
+    let limits = TenantLimits { records: Some(51), bytes: None };
+    service.wait(admin.limit_tenant(&service.tenant, limits)).expect("sets a limit");
+    let append =
+        |at: usize, line| nodes[1].log(&service.tenant, &repos[at]).append(LogBase::Any, &[line]);
+    append(2, service.line("x")).expect("one more fits");
+    let refused = append(0, service.line("x"));
+    assert!(matches!(refused, Err(LogError::Refused(_))), "{refused:?}");
+
+    // By bytes, below what is there; and without any.
+    let limits = TenantLimits { records: None, bytes: Some(10) };
+    service.wait(admin.limit_tenant(&service.tenant, limits)).expect("sets a limit");
+    let refused = append(0, service.line("x"));
+    assert!(matches!(refused, Err(LogError::Refused(_))), "{refused:?}");
+    service.wait(admin.limit_tenant(&service.tenant, TenantLimits::default())).expect("sets");
+    append(0, service.line("x")).expect("there is no limit");
+}
+
+#[test]
+fn a_batch_that_outgrows_its_share_gets_more_and_one_that_cannot_leaves_the_rest_to_others() {
+    let Some(service) = TestService::start() else { return };
+    let (admin, node) = (service.admin(), service.node());
+    let other =
+        service.wait(admin.add_repository(&service.tenant, "two")).expect("a repository").id;
+    let limits = TenantLimits { records: Some(100), bytes: None };
+    service.wait(admin.limit_tenant(&service.tenant, limits)).expect("sets a limit");
+    let append = |repo: &Id, count: usize| {
+        let lines: Vec<NewLine> = (0..count).map(|_| service.line("x")).collect();
+        node.log(&service.tenant, repo).append(LogBase::Any, &lines).map(|numbers| numbers.len())
+    };
+    assert_eq!(append(&service.repo, 60), Ok(60));
+    // The first holds more of the total than it uses, and gives it back.
+    assert_eq!(append(&other, 40), Ok(40));
+    assert!(matches!(append(&other, 1), Err(LogError::Refused(_))));
+    // What a program of before wrote without asking counts, too.
+    service.sql("update twining.tenant set total_records = 110; update twining.repo set records = records + 9 where name = 'two'");
+    assert_eq!(append(&service.repo, 1), Ok(1));
+    assert!(matches!(append(&service.repo, 1), Err(LogError::Refused(_))));
+}
+
+#[test]
 fn a_moving_repository_asks_to_come_back_and_a_closed_one_refuses() {
     let Some(service) = TestService::start() else { return };
     let log = service.node().log(&service.tenant, &service.repo);
@@ -188,7 +257,7 @@ fn large_lines_come_in_several_answers_and_a_newer_form_stops_the_reader() {
     assert!(answers > 1, "{answers}");
     service.sql("update twining.log set v = 999 where seq = 5");
     assert_eq!(log.since(3, 10).expect("the line before").len(), 1);
-    assert!(matches!(log.since(4, 10), Err(LogError::Refused(_))));
+    assert!(matches!(log.since(4, 10), Err(LogError::TooNew { found: 999, .. })));
 }
 
 #[test]

@@ -8,4 +8,5 @@ mod isolation;
 mod log;
 mod migrations;
 mod service;
+mod tls;
 mod tokens;

@@ -21,12 +21,12 @@ pub use format::config::Config;
 pub use format::{array, config};
 pub use index::*;
 pub use log::hook_queue::DrainCount;
+pub use log::journal::{CondensedLines, LOG_VERSION, Log, LogBase, LogLine, NewLine};
 pub use log::journal::{JournalLine, OutboxMark};
-pub use log::journal::{LOG_VERSION, Log, LogBase, LogLine, NewLine};
 pub use log::lock::LockGuard;
-pub use log::outbox_file::{OutboxLine, RefusedLine};
+pub use log::outbox_file::{OutboxLine, OutboxSignature, RefusedLine};
 pub use log::store_files::{
-    Array, ArrayState, DecisionListing, DecisionsChanged, Fingerprint, OpenBoard, StoreFiles,
+    Array, ArrayState, DecisionListing, DecisionsChanged, Fingerprint, OpenLines, StoreFiles,
 };
 pub use store::*;
 pub use twining_model::TextFile;

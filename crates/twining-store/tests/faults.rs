@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use twining_testcases::each;
 
-use twining_model::{Amendment, Change, Id};
+use twining_model::{Amendment, AnchoredRecord, Change, Id};
 use twining_store::disk::{DiskOp, Fault, Probe};
 use twining_store::{Durability, Store, StoreError};
 use twining_testkit::faults::{EACCES, EIO, ENOSPC};
-use twining_testkit::files::{array_ids, board_ids, json};
+use twining_testkit::files::{anchor_ids, array_ids, board_ids, json};
 use twining_testkit::memory as common;
-use twining_testkit::memory::{decision, entity, entry};
+use twining_testkit::memory::{anchor, decision, entity, entry};
 use twining_testkit::{FaultOutcome, Faults, FixedWorld, TestProject};
 
 const OUTCOMES: [FaultOutcome; 5] = [
@@ -30,8 +30,10 @@ const OUTCOMES: [FaultOutcome; 5] = [
 struct Promise {
     /// Ids that must be on the board.
     on_board: Vec<String>,
-    /// Decisions, with the id of the entry and the entity that go with each.
-    decided: Vec<(String, String, String)>,
+    /// Ids that must be among the anchors.
+    anchored: Vec<String>,
+    /// Decisions, with the ids of the entry, the entity and the anchor that go with each.
+    decided: Vec<(String, String, String, String)>,
     /// Decisions and the status they must have.
     amended: BTreeMap<String, String>,
     /// Summaries queued by hooks: each on the board exactly once in the end.
@@ -52,8 +54,16 @@ fn post(store: &Store, _: &TestProject, promise: &mut Promise) -> Result<(), Sto
 fn decide(store: &Store, _: &TestProject, promise: &mut Promise) -> Result<(), StoreError> {
     let (decision, announcement) = (decision(store, "decided"), entry(store, "announced"));
     let concept = entity(store, decision.id.as_str());
-    promise.decided.push((decision.id.to_string(), announcement.id.clone(), concept.id.clone()));
+    let of = AnchoredRecord::Decision(decision.id.to_string());
+    let anchor = anchor(store, &of, "src/a.rs#f");
+    promise.decided.push((
+        decision.id.to_string(),
+        announcement.id.clone(),
+        concept.id.clone(),
+        anchor.id.clone(),
+    ));
     let change = Change {
+        anchors: vec![anchor],
         entries: vec![announcement.clone()],
         decisions: vec![decision],
         entities: vec![concept],
@@ -61,6 +71,14 @@ fn decide(store: &Store, _: &TestProject, promise: &mut Promise) -> Result<(), S
     };
     store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ())))?;
     promise.on_board.push(announcement.id);
+    Ok(())
+}
+
+fn confirm(store: &Store, _: &TestProject, promise: &mut Promise) -> Result<(), StoreError> {
+    let anchor = anchor(store, &AnchoredRecord::Node("n".to_owned()), "src/a.rs#f");
+    let change = Change { anchors: vec![anchor.clone()], ..Change::default() };
+    store.transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ())))?;
+    promise.anchored.push(anchor.id);
     Ok(())
 }
 
@@ -117,13 +135,20 @@ fn check(project: &Path, promise: &Promise, what: &str) {
         array_ids(project, "decisions/index.json").unwrap_or_else(|e| panic!("{what}: {e}"));
     let entities =
         array_ids(project, "graph/entities.json").unwrap_or_else(|e| panic!("{what}: {e}"));
-    for (id, announcement, concept) in &promise.decided {
+    let anchors = anchor_ids(project).unwrap_or_else(|e| panic!("{what}: {e}"));
+    for id in &promise.anchored {
+        assert_eq!(anchors.iter().filter(|found| *found == id).count(), 1, "{what}: anchor {id}");
+    }
+    for (id, announcement, concept, anchor) in &promise.decided {
+        let copies = anchors.iter().filter(|found| *found == anchor).count();
+        assert!(copies <= 1, "{what}: anchor {anchor} is there {copies} times");
         let file = project.join(".twining/decisions").join(format!("{id}.json")).exists();
         let parts = [
             file,
             on_board.contains(announcement),
             entities.contains(concept),
             listed.contains(id),
+            copies == 1,
         ];
         assert!(
             parts.iter().all(|part| *part == parts[0]),
@@ -250,6 +275,11 @@ fn r7_deciding_survives_a_fault_at_every_call() {
 }
 
 #[test]
+fn r7_anchoring_survives_a_fault_at_every_call() {
+    assert!(sweep("confirm", confirm) > 50);
+}
+
+#[test]
 fn r7_amending_survives_a_fault_at_every_call() {
     assert!(sweep("amend", amend) > 100);
 }
@@ -288,7 +318,7 @@ impl Probe for Forbidden {
 
 #[test]
 fn a_refused_decision_is_not_carried_out_by_the_next_writer() {
-    each(["entities.json", "index.json", "blackboard.jsonl"], |name| {
+    each(["entities.json", "index.json", "anchors.jsonl", "blackboard.jsonl"], |name| {
         let world = FixedWorld::new();
         let (project, mut promise) = lived_in(&world);
         let probe = Arc::new(Forbidden { name, is_on: AtomicBool::new(true) });
@@ -297,13 +327,15 @@ fn a_refused_decision_is_not_carried_out_by_the_next_writer() {
         world.pass(1);
         let refused = decide(&store, &project, &mut promise).expect_err("cannot be written");
         assert_eq!(refused.code(), "FILE_WRITE_ERROR", "{name}");
-        let (id, announcement, concept) = promise.decided.last().cloned().expect("was tried");
+        let (id, announcement, concept, anchor) =
+            promise.decided.last().cloned().expect("was tried");
         let assert_nothing_of_it = || {
             assert!(
                 !project.path().join(format!(".twining/decisions/{id}.json")).exists(),
                 "{name}"
             );
             assert!(!board_ids(&project.path()).expect("reads").contains(&announcement), "{name}");
+            assert!(!anchor_ids(&project.path()).expect("reads").contains(&anchor), "{name}");
             assert!(
                 !array_ids(&project.path(), "graph/entities.json")
                     .expect("reads")

@@ -6,13 +6,15 @@ use twining_testcases::each;
 
 use proptest::prelude::*;
 use serde_json::{Map, json};
-use twining_model::{Amendment, Change, HandoffFile, Id, Relation, Trace, TurnFile};
+use twining_model::{
+    Amendment, AnchoredRecord, Change, HandoffFile, Id, Relation, Trace, TurnFile,
+};
 use twining_store::disk::Probe;
 use twining_store::{Durability, LogLine, Store, StoreError};
 use twining_testkit::faults::{EIO, FaultOutcome, Faults};
 use twining_testkit::files::shared_state;
-use twining_testkit::memory::{decision, entity, entry};
-use twining_testkit::{MemoryLog, TestProject, ids, records};
+use twining_testkit::memory::{anchor, decision, entity, entry};
+use twining_testkit::{LogConnection, MemoryLog, TestProject, ids, records};
 
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
@@ -27,6 +29,7 @@ pub(crate) enum Step {
     HandOver,
     Turn(usize, bool),
     Trace,
+    Anchor(usize),
     Follow,
     Reopen,
     LoseAnswer,
@@ -45,6 +48,7 @@ pub(crate) fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::HandOver),
         2 => (0..3_usize, any::<bool>()).prop_map(|(turn, is_long_lived)| Step::Turn(turn, is_long_lived)),
         1 => Just(Step::Trace),
+        2 => (0..3_usize).prop_map(Step::Anchor),
         2 => Just(Step::Follow),
         1 => Just(Step::Reopen),
         1 => Just(Step::LoseAnswer),
@@ -108,10 +112,20 @@ pub(crate) fn change_of(step: &Step, store: &Store, lines: &[LogLine]) -> Change
     };
     match step {
         Step::Post => Change::of_entries(vec![entry(store, "posted")]),
-        Step::Decide => Change {
-            decisions: vec![decision(store, "decided")],
-            ..Change::of_entries(vec![entry(store, "decided")])
-        },
+        Step::Decide => {
+            let decision = decision(store, "decided");
+            let of = AnchoredRecord::Decision(decision.id.to_string());
+            Change {
+                decisions: vec![decision],
+                anchors: vec![anchor(store, &of, "src/a.rs#f")],
+                ..Change::of_entries(vec![entry(store, "decided")])
+            }
+        }
+        Step::Anchor(at) => {
+            let of = AnchoredRecord::Node("n".to_owned());
+            let anchor = anchor(store, &of, &format!("src/{at}.rs"));
+            Change { anchors: vec![anchor], ..Change::default() }
+        }
         Step::Amend(at) => match decisions.get(at % decisions.len().max(1)) {
             Some(id) => {
                 let set = Map::from_iter([(
@@ -212,6 +226,7 @@ fn a_process_that_ends_anywhere_while_it_follows_loses_and_doubles_nothing() {
         Step::Post,
         Step::HandOver,
         Step::Trace,
+        Step::Anchor(1),
         Step::Turn(1, true),
         Step::Amend(0),
     ] {
@@ -336,4 +351,25 @@ fn a_line_of_the_log_writes_nowhere_else() {
         change: Change::of_entries(vec![entry(&follower.store, "late")]),
     };
     assert!(follower.store.follower().take_in(&[gap]).is_err(), "lines are missing");
+}
+
+#[test]
+fn a_post_is_in_the_log_first_and_in_the_next_view() {
+    let log = Arc::<MemoryLog>::default();
+    let connection = Arc::new(LogConnection::new(Arc::clone(&log) as _));
+    let project = TestProject::in_memory();
+    let store = Store::open(project.place(), ids()).expect("opens");
+    store.use_log(Arc::clone(&connection) as _);
+    let seen = || store.view(|view| view.counts()).expect("reads").entries;
+    for number in 1..=3 {
+        store.post(&[entry(&store, "posted")]).expect("posts");
+        assert_eq!(log.all().len(), number);
+        assert_eq!(seen(), number as u64);
+    }
+    store.post(&[entry(&store, "one more")]).expect("posts");
+    connection.set_cut(true);
+    assert_eq!(seen(), 3, "without the log the folder answers as it is");
+    store.post(&[entry(&store, "lost")]).expect_err("there is no log to take it");
+    connection.set_cut(false);
+    assert_eq!(seen(), 4);
 }

@@ -370,7 +370,7 @@ fn hostile_lines_leave_the_folder_as_it_was() {
 fn a_folder_with_records_of_its_own_joins_a_log_without_doubles() {
     let log = Arc::new(MemoryLog::default());
     let first = LinkedClone::new(&log);
-    for step in [Step::Decide, Step::Post, Step::Trace, Step::Entity(1)] {
+    for step in [Step::Decide, Step::Post, Step::Trace, Step::Anchor(1), Step::Entity(1)] {
         let change = change_of(&step, &first.store, &first.known());
         first.store.write(Durability::Normal, &change).expect("writes");
     }

@@ -1,6 +1,8 @@
 //! Every integration test of this crate, in one program: it is linked once.
 
+mod anchors;
 mod attacks;
+mod condensed;
 mod drop_in;
 mod faults;
 mod features;

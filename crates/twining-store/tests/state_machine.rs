@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
 use proptest::prelude::*;
-use twining_model::{Amendment, Change, Id};
+use twining_model::{Amendment, AnchorEvent, AnchoredRecord, Change, Id};
 use twining_store::{Durability, EntryFilter, Store, StoreError};
 use twining_testkit::memory as common;
-use twining_testkit::memory::{decision, entity, entry};
+use twining_testkit::memory::{anchor, decision, entity, entry};
 use twining_testkit::{FixedWorld, TestProject, records};
 
 #[derive(Clone, Debug)]
@@ -27,6 +27,12 @@ enum Step {
     Relate(usize, usize),
     RemoveEntity(usize),
     Archive(usize),
+    /// Anchors one of a few records at one of a few places, or looks again there.
+    Anchor(usize, usize),
+    /// Lets go of an anchor.
+    Release(usize),
+    /// A merge puts the anchors in another order, and one of them twice.
+    UniteAnchorsOutside(usize),
     Housekeep,
     /// The process is killed and another one starts.
     Restart,
@@ -61,6 +67,9 @@ fn step() -> impl Strategy<Value = Step> {
         2 => any::<(usize, usize)>().prop_map(|(a, b)| Step::Relate(a, b)),
         1 => any::<usize>().prop_map(Step::RemoveEntity),
         1 => any::<usize>().prop_map(Step::Archive),
+        3 => any::<(usize, usize)>().prop_map(|(of, at)| Step::Anchor(of, at)),
+        1 => any::<usize>().prop_map(Step::Release),
+        1 => any::<usize>().prop_map(Step::UniteAnchorsOutside),
         2 => Just(Step::Housekeep),
         2 => Just(Step::Restart),
         1 => Just(Step::DeleteIndex),
@@ -86,6 +95,8 @@ struct Model {
     decisions: BTreeMap<String, String>,
     entities: BTreeMap<String, String>,
     relations: BTreeMap<String, (String, String)>,
+    /// The id of the line that counts, by record and place.
+    anchors: BTreeMap<(String, String), String>,
 }
 
 impl Model {
@@ -221,6 +232,34 @@ impl Bench {
                     .transact(Durability::Strict, |_| Ok::<_, StoreError>((change.clone(), ())))
                     .expect("archives");
                 self.model.board.retain(|(other, ..)| *other != id);
+            }
+            Step::Anchor(of, at) => {
+                let of = AnchoredRecord::Node(format!("n{}", of % 3));
+                let anchor = anchor(&self.store, &of, &format!("src/{}.rs#f", at % 3));
+                let place = anchor.at.to_string();
+                self.model.anchors.insert((of.to_string(), place), anchor.id.clone());
+                self.transact(&Change { anchors: vec![anchor], ..Change::default() });
+            }
+            Step::Release(n) => {
+                let Some((of, at)) = pick(self.model.anchors.keys().cloned(), n) else { return };
+                let mut anchor = anchor(&self.store, &AnchoredRecord::from(of.clone()), &at);
+                AnchorEvent::Released.as_str().clone_into(&mut anchor.event);
+                self.model.anchors.remove(&(of, at));
+                self.transact(&Change { anchors: vec![anchor], ..Change::default() });
+            }
+            Step::UniteAnchorsOutside(n) => {
+                let path = self.project.file("anchors.jsonl");
+                let Ok(text) = std::fs::read_to_string(&path) else { return };
+                let mut lines: Vec<&str> = text.lines().collect();
+                let Some(line) = pick(lines.clone(), n) else { return };
+                // More than ten seconds after the last write: what is so now was meant so.
+                self.world.pass(60_000);
+                let by = n % lines.len();
+                lines.rotate_left(by);
+                lines.push(line);
+                let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+                std::fs::write(self.project.file("anchors.new"), text).expect("writes");
+                std::fs::rename(self.project.file("anchors.new"), path).expect("renames");
             }
             Step::Housekeep => self.truncate_wal(),
             Step::Restart => self.store = common::store(&self.project, &self.world),
@@ -362,6 +401,12 @@ impl Bench {
                 let decisions =
                     counter.active + counter.provisional + counter.superseded + counter.overridden;
                 assert_eq!(decisions, model.decisions.len() as u64, "{after}: count of decisions");
+                let anchors = view
+                    .anchors()
+                    .page(None, 500)?
+                    .into_iter()
+                    .map(|anchor| ((anchor.of.to_string(), anchor.at.to_string()), anchor.id));
+                assert_eq!(anchors.collect::<BTreeMap<_, _>>(), model.anchors, "{after}: anchors");
                 for (id, name) in &model.entities {
                     assert_eq!(
                         view.graph().entity(id)?.map(|entity| entity.name).as_ref(),

@@ -79,9 +79,8 @@ pub fn write(writer: &StormWriter) -> Result<(), StoreError> {
     let git = writer.project.join(".git");
     let place = StoreLocation {
         project: writer.project.clone(),
-        aliases: Vec::new(),
         git_dir: git.is_dir().then_some(git),
-        scratch: None,
+        ..StoreLocation::default()
     };
     let store = std::sync::Arc::new(Store::open(place, ids())?);
     let housekeeper = Housekeeper::start(std::sync::Arc::clone(&store));
@@ -266,9 +265,8 @@ fn look_around(project: &Path, acks: &Path, storm: &Storm, aftermath: &mut Storm
     let git = project.join(".git");
     let place = StoreLocation {
         project: project.to_owned(),
-        aliases: Vec::new(),
         git_dir: git.is_dir().then_some(git),
-        scratch: None,
+        ..StoreLocation::default()
     };
     let store = Store::open(place, ids()).expect("the folder opens after the storm");
     store.post(&[records::entry(store.ids(), "after the storm")]).expect("the board takes it");

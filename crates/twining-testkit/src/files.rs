@@ -19,6 +19,16 @@ pub fn board_ids(project: &Path) -> Result<Vec<String>, String> {
     Ok(board(project)?.iter().filter_map(|entry| entry["id"].as_str().map(str::to_owned)).collect())
 }
 
+/// The ids of the anchors, in order.
+pub fn anchor_ids(project: &Path) -> Result<Vec<String>, String> {
+    let text = std::fs::read_to_string(project.join(".twining/anchors.jsonl")).unwrap_or_default();
+    let id = |line: &str| {
+        let anchor: Value = serde_json::from_str(line).map_err(|e| format!("{e}: {line}"))?;
+        Ok(anchor["id"].as_str().unwrap_or_default().to_owned())
+    };
+    text.lines().map(id).collect()
+}
+
 /// A JSON file in the folder.
 pub fn json(project: &Path, path: &str) -> Result<Value, String> {
     let text = std::fs::read_to_string(project.join(".twining").join(path))

@@ -3,7 +3,7 @@
 use crate::project::TestProject;
 use crate::records;
 use crate::world::FixedWorld;
-use twining_model::{Change, Decision, Entity, Entry, Id};
+use twining_model::{Anchor, AnchoredRecord, Change, Decision, Entity, Entry, Id};
 use twining_store::{Durability, Store, StoreError};
 
 /// The store of a project.
@@ -35,6 +35,12 @@ pub fn decision(store: &Store, summary: &str) -> Decision {
 #[must_use]
 pub fn entity(store: &Store, name: &str) -> Entity {
     records::entity(store.ids(), name)
+}
+
+/// An anchor of a record.
+#[must_use]
+pub fn anchor(store: &Store, of: &AnchoredRecord, at: &str) -> Anchor {
+    records::anchor(store.ids(), of, at)
 }
 
 /// A decision with all that comes with one: announced, and in the graph.

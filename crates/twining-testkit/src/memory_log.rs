@@ -57,13 +57,19 @@ impl LogConnection {
         self.is_cut.store(is_cut, Ordering::SeqCst);
     }
 
+    /// Whether it is cut.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.is_cut.load(Ordering::SeqCst)
+    }
+
     /// Loses the answers to the next `count` appends.
     pub fn lose_answers(&self, count: usize) {
         self.lost_answers.store(count, Ordering::SeqCst);
     }
 
     fn log(&self) -> Result<&dyn Log, LogError> {
-        if self.is_cut.load(Ordering::SeqCst) {
+        if self.is_cut() {
             return Err(LogError::Unreachable("the connection is cut".to_owned()));
         }
         Ok(&*self.log)

@@ -5,7 +5,8 @@
 //! its data.
 
 use std::fs::{self, File};
-use std::os::unix::fs::{MetadataExt, chown};
+use std::net::TcpListener;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -14,6 +15,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
+
+use crate::certificates::TestCertificates;
 
 /// Where distributions put the programs of each version.
 const INSTALLED: &str = "/usr/lib/postgresql";
@@ -37,6 +40,8 @@ pub struct PostgresServer {
     dir: TempDir,
     programs: PathBuf,
     flushing: Flushing,
+    /// Where it takes connections of TLS, and no others.
+    tls_port: Option<u16>,
     process: Mutex<Child>,
     databases: AtomicUsize,
 }
@@ -45,8 +50,18 @@ impl PostgresServer {
     /// Starts a server. Nothing where PostgreSQL is not installed, which is said aloud; with
     /// `CI=true` that is a failure.
     #[must_use]
-    #[expect(clippy::print_stderr, reason = "a skipped test says so")]
     pub fn start(flushing: Flushing) -> Option<Self> {
+        Self::start_with(flushing, None)
+    }
+
+    /// Starts a server that also takes connections of TLS on the loopback address.
+    #[must_use]
+    pub fn start_with_tls(certificates: &TestCertificates) -> Option<Self> {
+        Self::start_with(Flushing::Off, Some(certificates))
+    }
+
+    #[expect(clippy::print_stderr, reason = "a skipped test says so")]
+    fn start_with(flushing: Flushing, tls: Option<&TestCertificates>) -> Option<Self> {
         let Some(programs) = programs() else {
             assert!(
                 std::env::var("CI").as_deref() != Ok("true"),
@@ -62,8 +77,10 @@ impl PostgresServer {
         let data = dir.path().join("data");
         let initialised = initialised_data(&programs);
         run(Command::new("cp").arg("-a").args([&initialised, &data]));
-        let process = Mutex::new(spawn(&programs, dir.path(), flushing));
-        let server = Self { dir, programs, flushing, process, databases: AtomicUsize::new(0) };
+        let tls_port = tls.map(|certificates| use_tls(&data, certificates));
+        let process = Mutex::new(spawn(&programs, dir.path(), flushing, tls_port));
+        let databases = AtomicUsize::new(0);
+        let server = Self { dir, programs, flushing, tls_port, process, databases };
         server.wait_until_ready();
         Some(server)
     }
@@ -73,7 +90,8 @@ impl PostgresServer {
     pub fn database(&self) -> TestDatabase {
         let name = format!("test{}", self.databases.fetch_add(1, Ordering::SeqCst));
         self.sql("postgres", &format!("create database {name}"));
-        TestDatabase { socket: self.dir.path().display().to_string(), name }
+        let socket = self.dir.path().display().to_string();
+        TestDatabase { socket, tls_port: self.tls_port, name }
     }
 
     /// Runs SQL as the superuser, and returns what it prints.
@@ -109,7 +127,7 @@ impl PostgresServer {
         // Children of the killed one hold its memory for a moment; until then it ends at once.
         loop {
             *self.process.lock().expect("no test panicked here") =
-                spawn(&self.programs, self.dir.path(), self.flushing);
+                spawn(&self.programs, self.dir.path(), self.flushing, self.tls_port);
             if self.is_ready_soon() {
                 return;
             }
@@ -143,6 +161,9 @@ impl PostgresServer {
         let mut command = Command::new(self.programs.join("psql"));
         command.args(["-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-U", "postgres"]);
         command.arg("-h").arg(self.dir.path()).args(["-d", database, "-c", sql]);
+        if let Some(port) = self.tls_port {
+            command.arg("-p").arg(port.to_string());
+        }
         command
     }
 
@@ -166,6 +187,7 @@ impl Drop for PostgresServer {
 #[derive(Clone, Debug)]
 pub struct TestDatabase {
     socket: String,
+    tls_port: Option<u16>,
     /// Its name.
     pub name: String,
 }
@@ -174,7 +196,21 @@ impl TestDatabase {
     /// Its address for a user.
     #[must_use]
     pub fn url(&self, user: &str) -> String {
-        format!("host={} user={user} dbname={}", self.socket, self.name)
+        let port = self.tls_port.map(|port| format!(" port={port}")).unwrap_or_default();
+        format!("host={} user={user} dbname={}{port}", self.socket, self.name)
+    }
+
+    /// Its address over TCP, where only TLS is answered.
+    #[must_use]
+    pub fn tls_url(&self, host: &str, user: &str) -> String {
+        let port = self.tls_port.expect("the server was started with TLS");
+        format!("postgresql://{user}@{host}:{port}/{}", self.name)
+    }
+
+    /// The socket that its server listens on.
+    #[must_use]
+    pub fn socket_path(&self) -> PathBuf {
+        Path::new(&self.socket).join(".s.PGSQL.5432")
     }
 }
 
@@ -245,12 +281,37 @@ fn initialised_data(programs: &Path) -> PathBuf {
     data
 }
 
-fn spawn(programs: &Path, dir: &Path, flushing: Flushing) -> Child {
+/// Puts a certificate where the server finds it, and admits nobody over TCP without TLS. The
+/// port to use.
+fn use_tls(data: &Path, certificates: &TestCertificates) -> u16 {
+    let access = "local all all trust\nhostssl all all 127.0.0.1/32 trust\n";
+    for (name, text) in [
+        ("server.crt", certificates.certificate.as_str()),
+        ("server.key", &certificates.key),
+        ("pg_hba.conf", access),
+    ] {
+        let file = data.join(name);
+        fs::write(&file, text).expect("the directory is ours");
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("the file is ours");
+        if let Some((user, group)) = server_user() {
+            chown(&file, Some(user), Some(group)).expect("we are root");
+        }
+    }
+    let free = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    free.local_addr().expect("it is bound").port()
+}
+
+fn spawn(programs: &Path, dir: &Path, flushing: Flushing, tls_port: Option<u16>) -> Child {
     let log = File::options().create(true).append(true).open(dir.join("log"));
     let log = log.expect("the directory is ours");
     let mut command = as_server_user(programs.join("postgres"));
     command.arg("-D").arg(dir.join("data")).arg("-k").arg(dir);
-    command.args(["-c", "listen_addresses=", "-c", "shared_buffers=32MB"]);
+    let address = if tls_port.is_some() { "127.0.0.1" } else { "" };
+    command.arg("-c").arg(format!("listen_addresses={address}"));
+    if let Some(port) = tls_port {
+        command.args(["-c", "ssl=on"]).arg("-p").arg(port.to_string());
+    }
+    command.args(["-c", "shared_buffers=32MB"]);
     command.args(["-c", "max_connections=100", "-c", "log_min_messages=warning"]);
     // In its directory, so that a killed server leaves nothing elsewhere.
     command.args(["-c", "dynamic_shared_memory_type=mmap"]);

@@ -58,9 +58,8 @@ impl TestProject {
         let git = self.path().join(".git");
         StoreLocation {
             project: self.path(),
-            aliases: Vec::new(),
             git_dir: git.is_dir().then_some(git),
-            scratch: None,
+            ..StoreLocation::default()
         }
     }
 

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::Map;
-use twining_model::{Confidence, Decision, DecisionStatus, Entity, Entry, IdSource, Relation};
+use twining_model::{
+    Anchor, AnchorEvent, AnchorRole, AnchoredRecord, Confidence, Decision, DecisionStatus, Entity,
+    Entry, IdSource, Relation, SeenCode,
+};
 
 /// A finding in `src/`.
 #[must_use]
@@ -71,6 +74,29 @@ pub fn entity(ids: &IdSource, name: &str) -> Entity {
         agent_id: None,
         origin: None,
         extra: Map::new(),
+    }
+}
+
+/// A function that a record was made for, or a file.
+#[must_use]
+pub fn anchor(ids: &IdSource, of: &AnchoredRecord, at: &str) -> Anchor {
+    let at = at.parse().expect("a place in the project");
+    let id = ids.next().to_string();
+    Anchor {
+        kind: "function".to_owned(),
+        seen: SeenCode {
+            blob: "9f3c0b4e9f3c0b4e9f3c0b4e9f3c0b4e9f3c0b4e".to_owned(),
+            commit: Some("3fa2b1c03fa2b1c03fa2b1c03fa2b1c03fa2b1c0".to_owned()),
+            ..SeenCode::default()
+        },
+        v: 1,
+        sig: "9c1d04e2b7a65f10".to_owned(),
+        body: "07fe11d2a94c3b58".to_owned(),
+        tokens: 214,
+        words: vec!["bcrypt".to_owned()],
+        timestamp: ids.now().to_string(),
+        agent_id: "tester".to_owned(),
+        ..Anchor::new(id, of.clone(), at, AnchorRole::Affected, AnchorEvent::Made)
     }
 }
 

@@ -113,7 +113,13 @@ pub(crate) fn locate(clues: &LocateInput) -> Result<ProjectLocation, LocateError
         git.as_ref().map(|git| if shared.is_some() { git.common.clone() } else { git.own.clone() });
     let main = git.and_then(|git| git.main);
     Ok(ProjectLocation {
-        place: StoreLocation { project, aliases, git_dir, scratch: Some(std::env::temp_dir()) },
+        place: StoreLocation {
+            project,
+            aliases,
+            git_dir,
+            scratch: Some(std::env::temp_dir()),
+            is_cache: false,
+        },
         checkout,
         main,
     })

@@ -178,6 +178,7 @@ pub(crate) const DRIVERS: [MergeDriver; 5] = [
         files: &[
             ".twining/blackboard.jsonl",
             ".twining/traces.jsonl",
+            ".twining/anchors.jsonl",
             ".twining/handoffs/index.jsonl",
         ],
     },

@@ -66,13 +66,24 @@ impl Project {
     /// Opens the memory in a folder without a working tree: a node's copy of a team's memory.
     #[cfg(feature = "service")]
     pub(crate) fn served(folder: &Path) -> Result<Self, StoreError> {
-        let place = StoreLocation {
+        Self::without_tree(StoreLocation {
             project: folder.to_owned(),
-            aliases: Vec::new(),
-            git_dir: None,
-            scratch: None,
-        };
-        Self::at(ProjectLocation { place, checkout: folder.to_owned(), main: None })
+            is_cache: true,
+            ..StoreLocation::default()
+        })
+    }
+
+    /// The same where the copy is to stay.
+    #[cfg(feature = "service")]
+    pub(crate) fn exported(folder: &Path) -> Result<Self, StoreError> {
+        let project = folder.to_owned();
+        Self::without_tree(StoreLocation { project, ..StoreLocation::default() })
+    }
+
+    #[cfg(feature = "service")]
+    fn without_tree(place: StoreLocation) -> Result<Self, StoreError> {
+        let checkout = place.project.clone();
+        Self::at(ProjectLocation { place, checkout, main: None })
     }
 
     /// The same for a host that reports its agent's working directory, which applies if neither a

@@ -520,7 +520,14 @@ fn a_secret_that_came_with_the_files_is_told_by_its_place_and_never_by_itself() 
 #[test]
 fn a_pipe_where_a_file_belongs_hangs_nobody() {
     each(
-        ["blackboard.jsonl", "config.yml", "traces.jsonl", "decisions/index.json", ".gitignore"],
+        [
+            "blackboard.jsonl",
+            "config.yml",
+            "traces.jsonl",
+            "anchors.jsonl",
+            "decisions/index.json",
+            ".gitignore",
+        ],
         |name| {
             let shop = wired("claude");
             shop.run(&["post", "finding", "hello"]);

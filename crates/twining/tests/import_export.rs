@@ -183,6 +183,8 @@ fn work_and_knowledge_of_another_folder_come_over_once_and_are_believed_no_furth
         "digraph {\n  cache [type=rule, level=architecture, status=current, priority=critical, description=\"No caches\"];\n  db [type=component, level=architecture, status=current, description=\"One database\"];\n  cache -> db [relation=related_to];\n}\n",
     );
     there.run(&["store-trace", "violation", "pushed", "--action", "Bash: git push"]);
+    let anchor = json!({"id": "A1", "of": "feature:F2", "at": "src/login.rs#log_in"});
+    write(&there, ".twining/anchors.jsonl", &format!("{anchor}\n"));
     there.json(&[
         "record-turn",
         "T1",
@@ -230,7 +232,7 @@ fn work_and_knowledge_of_another_folder_come_over_once_and_are_believed_no_furth
         graph.contains("future") && !graph.contains("current"),
         "in force once a person says so: {graph}"
     );
-    for part in ["turns", "traces.jsonl"] {
+    for part in ["turns", "traces.jsonl", "anchors.jsonl"] {
         assert!(
             told["unread"].as_array().expect("a list").iter().any(|left| left["file"] == part),
             "{part} is named: {told}"

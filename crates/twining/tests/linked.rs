@@ -7,20 +7,50 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use twining_testkit::files::{board_ids, shared_state};
 
-use crate::common::Project;
-use crate::common::team_server::{TOKEN, TeamServer};
+use crate::common::team_server::{REPOSITORY, TOKEN, TeamServer};
+use crate::common::{Project, Ran};
 
-fn link(project: &Project, server: &TeamServer) -> Value {
-    let mut command = project.command(&["link", &server.address(), "--yes", "--json"]);
+/// Runs a command that only a person may give.
+fn by_person(project: &Project, words: &[&str]) -> Ran {
+    let mut command = project.command(&[words, &["--json"]].concat());
     for name in ["CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT"] {
         command.env_remove(name);
     }
     let token = project.path().parent().expect("a folder").join("token");
     std::fs::write(&token, format!("{TOKEN}\n")).expect("writes");
     command.stdin(std::fs::File::open(token).expect("opens"));
-    let output = command.output().expect("starts");
-    assert!(output.status.success(), "{output:?}");
-    serde_json::from_slice(&output.stdout).expect("JSON")
+    Ran::of(command.output().expect("starts"))
+}
+
+fn answer_of(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).expect("JSON")
+}
+
+fn link(project: &Project, server: &TeamServer) -> Value {
+    let ran = by_person(project, &["link", &server.address(), "--yes"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    answer_of(&ran)
+}
+
+fn config(project: &Project) -> String {
+    std::fs::read_to_string(project.path().join(".twining/config.yml")).expect("reads")
+}
+
+/// Runs git in the project, and returns what it prints.
+fn git(project: &Project, words: &[&str]) -> String {
+    let output = project.command_of("git", words).output().expect("git runs");
+    assert!(output.status.success(), "{words:?}: {output:?}");
+    String::from_utf8(output.stdout).expect("text").trim().to_owned()
+}
+
+fn make_repository(project: &Project) {
+    git(project, &["init", "-q", "-b", "main"]);
+    git(project, &["config", "user.name", "Ada"]);
+    git(project, &["config", "user.email", "ada@example.com"]);
+}
+
+fn warnings(project: &Project) -> String {
+    project.json(&["status"])["warnings"].to_string()
 }
 
 fn linked(server: &TeamServer) -> Project {
@@ -50,7 +80,7 @@ fn what_one_clone_had_before_reaches_the_other_and_writes_say_that_they_are_sync
     first.decide("use sqlite", "src/");
     let answer = link(&first, &server);
     assert_eq!(answer["synced"], true, "{answer}");
-    assert!(answer["next"].as_str().expect("text").starts_with("git rm -r -q --cached"));
+    assert_eq!(answer["labelled"], true);
     assert_eq!(link(&second, &server)["received"], answer["sent"]);
     let posted = post(&second, "from the second");
     assert_eq!(posted["synced"], true, "{posted}");
@@ -81,6 +111,12 @@ fn writes_made_offline_arrive_once_although_answers_are_lost() {
         .expect("says so");
     assert!(warning["message"].as_str().expect("text").contains("13 changes not sent yet"));
     assert!(clone.run(&["doctor"]).stdout.contains("13 changes not sent yet"));
+    // The page shows these in a panel of their own.
+    let doctor: Value =
+        serde_json::from_str(&clone.run(&["doctor", "--json"]).stdout).expect("JSON");
+    let checks = doctor["checks"].as_array().expect("a list");
+    let team = checks.iter().find(|check| check["name"] == "team").expect("one of the team");
+    assert_eq!(team["finding"], "warn", "{team}");
     assert_eq!(clone.run(&["sync"]).code, 1, "the service is down");
     server.set_down(false);
     server.lose_answers(3);
@@ -214,10 +250,8 @@ fn after_unlink_the_files_are_complete_and_git_may_track_them_again() {
     post(&clone, "kept");
     let ignored = clone.path().join(".twining/.gitignore");
     assert!(std::fs::read_to_string(&ignored).expect("reads").contains("/blackboard.jsonl"));
-    let mut command = clone.command(&["unlink", "--json"]);
-    command.env_remove("CLAUDECODE");
-    let output = command.output().expect("starts");
-    assert!(output.status.success(), "{output:?}");
+    let ran = by_person(&clone, &["unlink"]);
+    assert_eq!(answer_of(&ran)["next"], "git add .twining");
     assert!(!std::fs::read_to_string(&ignored).expect("reads").contains("/blackboard.jsonl"));
     assert!(post(&clone, "here alone")["synced"].is_null());
     assert_eq!(sent(&server).len(), 1);
@@ -230,4 +264,255 @@ fn a_wrong_token_changes_nothing() {
     let ran = project.run_with(&["link", &server.address(), "--yes"], "twn_wrong\n");
     assert_eq!(ran.code, 1, "{ran:?}");
     assert!(!project.path().join(".twining/local/outbox.jsonl").exists());
+}
+
+#[test]
+fn a_service_or_a_clone_of_another_project_is_refused_by_name() {
+    const OTHER: &str = "01ARZ3NDEKTSV4RRFFQ69G5FAW";
+    let server = TeamServer::start();
+    let clone = linked(&server);
+    assert!(config(&clone).contains(&format!("team: {REPOSITORY}\n")), "{}", config(&clone));
+    // The address leads elsewhere by now: nothing is sent, and nothing is taken in.
+    server.become_repository(OTHER);
+    assert_eq!(post(&clone, "for the team")["synced"], false);
+    assert_eq!(clone.run(&["sync"]).code, 1);
+    assert!(server.log.all().is_empty());
+    assert!(warnings(&clone).contains(OTHER), "{}", warnings(&clone));
+    server.become_repository(REPOSITORY);
+    assert_eq!(clone.json(&["sync"])["sent"], 1);
+    // The working tree is another project's by now.
+    let text = config(&clone);
+    let path = clone.path().join(".twining/config.yml");
+    std::fs::write(&path, text.replace(REPOSITORY, OTHER)).expect("writes");
+    let asked = server.asked();
+    assert_eq!(post(&clone, "of another project")["synced"], false);
+    assert!(clone.run(&["sync"]).stderr.contains(OTHER));
+    assert_eq!(server.asked(), asked, "nobody is asked");
+    // And a clone of it is not linked.
+    let other = Project::new();
+    post(&other, "makes the folder");
+    let path = other.path().join(".twining/config.yml");
+    std::fs::write(&path, format!("{}team: {OTHER}\n", config(&other))).expect("writes");
+    let ran = by_person(&other, &["link", &server.address(), "--yes"]);
+    assert_eq!(answer_of(&ran)["code"], "OTHER_PROJECT", "{ran:?}");
+    assert!(ran.stdout.contains(OTHER) && ran.stdout.contains(REPOSITORY), "{ran:?}");
+    assert!(!other.path().join(".twining/local/outbox.jsonl").exists());
+}
+
+#[test]
+fn link_takes_the_records_out_of_gits_index_and_unlink_lets_them_back() {
+    let server = TeamServer::start();
+    let project = Project::new();
+    make_repository(&project);
+    post(&project, "before the link");
+    project.decide("use sqlite", "src/");
+    git(&project, &["add", "-A"]);
+    git(&project, &["commit", "-q", "-m", "records"]);
+    let proposed = by_person(&project, &["link", &server.address(), "--dry-run"]);
+    assert_eq!(answer_of(&proposed)["dry_run"], true, "{proposed:?}");
+    let files = answer_of(&proposed)["untracks"].clone();
+    assert_eq!(git(&project, &["status", "--porcelain"]), "");
+    assert!(!project.path().join(".twining/local/outbox.jsonl").exists());
+    let answer = link(&project, &server);
+    assert_eq!(answer["untracked"], files, "{answer}");
+    assert!(files.as_u64() > Some(2), "{files}");
+    let tracked = git(&project, &["ls-files", ".twining"]);
+    assert!(tracked.contains("config.yml") && !tracked.contains("blackboard"), "{tracked}");
+    assert!(project.path().join(".twining/blackboard.jsonl").exists());
+    let next = answer["next"].as_str().expect("a command").to_owned();
+    let output = project.command_of("sh", &["-c", &next]).output().expect("runs");
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(git(&project, &["status", "--porcelain"]), "", "nothing is left over");
+    by_person(&project, &["unlink"]);
+    git(&project, &["add", ".twining"]);
+    assert!(git(&project, &["ls-files", ".twining"]).contains("blackboard.jsonl"));
+}
+
+#[test]
+fn the_state_of_the_records_goes_on_a_branch_and_the_working_tree_stays() {
+    let server = TeamServer::start();
+    let project = Project::new();
+    make_repository(&project);
+    std::fs::write(project.path().join("a.txt"), "one").expect("writes");
+    git(&project, &["add", "a.txt"]);
+    git(&project, &["commit", "-q", "-m", "first"]);
+    link(&project, &server);
+    git(&project, &["add", "-A"]);
+    post(&project, "for review");
+    let id = project.decide("use sqlite", "src/");
+    std::fs::write(project.path().join("a.txt"), "two").expect("writes");
+    let look =
+        || (git(&project, &["status", "--porcelain"]), git(&project, &["rev-parse", "HEAD"]));
+    let before = look();
+    let first = project.json(&["sync", "commit", "--branch", "records/team"]);
+    let first = first["commit"].as_str().expect("a commit").to_owned();
+    assert_eq!(look(), before, "tree, index and HEAD");
+    assert_eq!(git(&project, &["rev-parse", "records/team^"]), before.1);
+    assert!(git(&project, &["show", "records/team:.twining/blackboard.jsonl"]).contains("review"));
+    git(&project, &["show", &format!("records/team:.twining/decisions/{id}.json")]);
+    assert_eq!(git(&project, &["show", "records/team:a.txt"]), "one", "of the parent");
+    let again = project.json(&["sync", "commit", "--branch", "records/team"]);
+    assert_eq!(again["commit"], Value::Null, "nothing is new");
+    // The folder loses a record: so does the branch.
+    std::fs::remove_file(project.path().join(format!(".twining/decisions/{id}.json")))
+        .expect("removes");
+    let words = ["sync", "commit", "--branch", "records/team", "--message", "second"];
+    project.json(&words);
+    assert_eq!(git(&project, &["rev-parse", "records/team^"]), first);
+    assert_eq!(git(&project, &["log", "-1", "--format=%s", "records/team"]), "second");
+    assert!(!git(&project, &["ls-tree", "-r", "--name-only", "records/team"]).contains(&id));
+    for (branch, code) in [("main", "CHECKED_OUT"), ("a..b", "INVALID_INPUT")] {
+        let refused = project.run(&["sync", "commit", "--branch", branch, "--json"]);
+        assert_eq!(answer_of(&refused)["code"], code, "{refused:?}");
+    }
+}
+
+#[test]
+fn what_the_log_refused_is_seen_sent_again_or_given_up() {
+    let server = TeamServer::start();
+    let clone = linked(&server);
+    let ids = ["src/", "docs/"].map(|scope| clone.decide("use redis", scope));
+    server.set_down(true);
+    for id in &ids {
+        clone.json(&["override", id, "--reason", "the client said no"]);
+    }
+    server.set_down(false);
+    server.let_settle(false);
+    let synced = clone.run(&["sync", "--json"]);
+    assert_eq!(synced.code, 3, "it found something: {synced:?}");
+    let refused = answer_of(&synced)["refused_lines"].as_array().cloned().expect("a list");
+    assert_eq!(refused.len(), 2, "{refused:?}");
+    assert!(refused[0]["what"].as_str().expect("text").contains(&ids[0]), "{refused:?}");
+    assert!(refused[0]["reason"].as_str().expect("text").contains("maintainer"), "{refused:?}");
+    assert!(warnings(&clone).contains(&ids[0]) && warnings(&clone).contains("maintainer"));
+    assert!(clone.run(&["doctor"]).stdout.contains("maintainer"));
+    assert_eq!(clone.json(&["sync", "refused"])["refused_lines"], json!(refused));
+    // Still refused.
+    assert_eq!(clone.run(&["sync", "retry"]).code, 3);
+    let key = refused[0]["key"].as_str().expect("a key");
+    let mut agent = clone.command(&["sync", "drop", key, "--json"]);
+    let output = agent.env("CLAUDECODE", "1").output().expect("starts");
+    assert_eq!(answer_of(&Ran::of(output))["code"], "NEEDS_PERSON");
+    assert_eq!(answer_of(&by_person(&clone, &["sync", "drop", key]))["dropped"], 1);
+    assert_eq!(by_person(&clone, &["sync", "drop"]).code, 2, "nothing is named");
+    server.let_settle(true);
+    assert_eq!(clone.json(&["sync", "retry"])["sent"], 1);
+    assert_eq!(clone.json(&["sync", "refused"])["refused_lines"], json!([]));
+    assert!(!warnings(&clone).contains("refused_changes"));
+    let other = linked(&server);
+    let seen = other.json(&["decisions"]).to_string();
+    assert_eq!(seen.matches("\"overridden\"").count(), 1, "{seen}");
+}
+
+#[test]
+fn refused_lines_that_came_with_a_clone_are_never_sent() {
+    let server = TeamServer::start();
+    let clone = linked(&server);
+    let line =
+        json!({"key": REPOSITORY, "at": "2026-01-01T00:00:00.000Z", "change": {}, "reason": "x"});
+    let path = clone.path().join(".twining/local/outbox-refused.jsonl");
+    std::fs::write(&path, format!("{{\"seal\":\"1:2:3\"}}\n{line}\n")).expect("writes");
+    assert_eq!(clone.json(&["sync", "retry"])["sent"], 0);
+    assert_eq!(clone.json(&["sync", "refused"])["refused_lines"], json!([]));
+    assert!(warnings(&clone).contains("foreign_outbox"));
+}
+
+#[test]
+fn a_server_that_runs_already_exchanges_lines_once_the_folder_is_linked() {
+    let server = TeamServer::start();
+    let (first, second) = (Project::new(), linked(&server));
+    let mut mcp = first.server(&[]);
+    mcp.initialize();
+    let posting = |summary: &str| json!({"entry_type": "finding", "summary": summary});
+    let posted = mcp.call("twining_post", &posting("before the link"));
+    assert!(posted["structuredContent"]["synced"].is_null(), "{posted}");
+    link(&first, &server);
+    mcp.call("twining_status", &json!({}));
+    post(&second, "from another");
+    let board = first.path().join(".twining/blackboard.jsonl");
+    let until = Instant::now() + Duration::from_secs(20);
+    while !std::fs::read_to_string(&board).unwrap_or_default().contains("from another") {
+        assert!(Instant::now() < until, "no worker runs");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let posted = mcp.call("twining_post", &posting("after the link"));
+    assert_eq!(posted["structuredContent"]["synced"], true, "{posted}");
+    // And it stops with the link.
+    by_person(&first, &["unlink"]);
+    let posted = mcp.call("twining_post", &posting("after the end"));
+    assert!(posted["structuredContent"]["synced"].is_null(), "{posted}");
+}
+
+/// Writes through a server while the service is away, a tenth of it decisions, every second one
+/// a rival of what the other clones choose: the ids.
+fn write_offline(clone: &Project, at: usize, writes: usize) -> Vec<String> {
+    let mut mcp = clone.server(&[]);
+    mcp.initialize();
+    let ids = (0..writes).map(|n| {
+        let summary = format!("write {n} of clone {at}");
+        let (tool, arguments) = if n % 10 == 0 {
+            let scope = if n % 20 == 0 { format!("shared/{n}/") } else { format!("own/{at}/{n}/") };
+            let decision = json!({"domain": "architecture", "scope": scope, "summary": summary,
+                "context": "offline", "rationale": "it was needed"});
+            ("twining_decide", decision)
+        } else {
+            ("twining_post", json!({"entry_type": "finding", "summary": summary}))
+        };
+        let answer = mcp.call(tool, &arguments)["structuredContent"].clone();
+        assert_eq!(answer["synced"], false, "{answer}");
+        answer["id"].as_str().expect("an id").to_owned()
+    });
+    ids.collect()
+}
+
+#[test]
+fn clones_that_wrote_offline_and_are_killed_while_they_send_end_alike() {
+    const CLONES: usize = 5;
+    let server = TeamServer::start();
+    let clones: Vec<Project> = (0..CLONES).map(|_| linked(&server)).collect();
+    server.set_down(true);
+    let written: Vec<String> =
+        clones.iter().enumerate().flat_map(|(at, clone)| write_offline(clone, at, 60)).collect();
+    server.set_down(false);
+    let mut kills = 0;
+    for round in 0..3 {
+        server.lose_answers(round % 2);
+        let children: Vec<_> = clones
+            .iter()
+            .map(|clone| {
+                let mut command = clone.command(&["sync"]);
+                command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts")
+            })
+            .collect();
+        for (at, mut child) in children.into_iter().enumerate() {
+            std::thread::sleep(Duration::from_millis(7 * (at as u64 + round as u64)));
+            kills += usize::from(child.try_wait().expect("is ours").is_none());
+            child.kill().expect("is ours");
+            child.wait().expect("is ours");
+        }
+    }
+    assert!(kills > 0, "nobody was killed while sending");
+    server.lose_answers(0);
+    for clone in clones.iter().chain(&clones) {
+        assert_eq!(clone.json(&["sync"])["waiting"], 0);
+    }
+    let lines = server.log.all();
+    let mut times: BTreeMap<String, usize> = BTreeMap::new();
+    for line in &lines {
+        let entries = line.change.entries.iter().map(|entry| entry.id.clone());
+        let decisions = line.change.decisions.iter().map(|decision| decision.id.to_string());
+        entries.chain(decisions).for_each(|id| *times.entry(id).or_default() += 1);
+    }
+    assert!(written.iter().all(|id| times.get(id) == Some(&1)), "lost or doubled");
+    let state = shared_state(clones[0].path());
+    for clone in &clones {
+        assert_eq!(shared_state(clone.path()), state);
+    }
+    let listed = clones[0].json(&["decisions", "--status", "active", "--limit", "100"]);
+    let decisions = listed["decisions"].as_array().expect("a list");
+    let scopes: Vec<&str> =
+        decisions.iter().map(|one| one["scope"].as_str().expect("a scope")).collect();
+    let distinct: std::collections::BTreeSet<&str> = scopes.iter().copied().collect();
+    assert_eq!(scopes.len(), distinct.len(), "of rivals two are active: {scopes:?}");
+    assert_eq!(distinct.len(), 3 + 3 * CLONES, "one of each question is");
 }

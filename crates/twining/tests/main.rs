@@ -29,6 +29,8 @@ mod linked;
 mod mcp;
 mod merging;
 mod output_escaping;
+#[cfg(feature = "service")]
+mod packaging;
 mod person;
 mod protect;
 mod redaction;
@@ -36,7 +38,19 @@ mod refusal_alternatives;
 #[cfg(feature = "service")]
 mod serve_access;
 #[cfg(feature = "service")]
+mod serve_attacks;
+#[cfg(feature = "service")]
+mod serve_confirmation;
+#[cfg(feature = "service")]
 mod serve_nodes;
+#[cfg(feature = "service")]
+mod serve_oauth;
+#[cfg(feature = "service")]
+mod serve_operation;
+#[cfg(feature = "service")]
+mod serve_storm;
+#[cfg(feature = "service")]
+mod serve_tls;
 mod servers;
 mod top;
 mod tour;

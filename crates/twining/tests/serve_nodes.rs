@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use twining_testkit::files::shared_state;
 
 use crate::common::Project;
 use crate::common::team::{ServiceNode, Team, eventually, files_below};
@@ -164,8 +165,13 @@ fn a_clone_follows_appends_and_waits_for_lines() {
         assert_eq!(told["lines"][0]["seq"], 3, "{told}");
     });
     assert!(asked.elapsed() < Duration::from_secs(20));
-    let snapshot = second.get("/acme/shop/v1/snapshot", &machine).body;
-    assert_eq!(snapshot.lines().filter(|line| line.contains("\"seq\":")).count(), 3, "{snapshot}");
+    let snapshot = second.get("/acme/shop/v1/snapshot", &machine).json();
+    assert_eq!((&snapshot["through"], &snapshot["head"]), (&json!(3), &json!(3)), "{snapshot}");
+    let changes = snapshot["changes"].as_array().expect("a list");
+    assert_eq!(changes.len(), 1, "three lines are one change: {snapshot}");
+    assert_eq!(changes[0]["entries"].as_array().map(Vec::len), Some(3), "{snapshot}");
+    let rest = second.get("/acme/shop/v1/snapshot?after=3", &machine).json();
+    assert_eq!((&rest["changes"], &rest["through"]), (&json!([]), &json!(3)));
 }
 
 #[test]
@@ -293,5 +299,36 @@ fn linked_clones_and_an_agent_without_one_share_a_memory() {
         (decisions.len(), active)
     };
     assert_eq!((statuses(&ada), statuses(&bob)), ((2, 1), (2, 1)));
+    assert_eq!(shared_state(ada.path()), shared_state(bob.path()), "signed alike");
     drop(data);
+}
+
+#[test]
+fn a_tenant_that_holds_what_it_may_takes_no_more_until_its_limit_is_raised() {
+    let Some(team) = Team::new() else { return };
+    team.admin(&["repo", "add", "acme", "other"]);
+    let (writer, of_other) = (team.token("shop", "writer"), team.token("other", "writer"));
+    let (first, second) = (team.node("n1"), team.node("n2"));
+    let limited = team.admin(&["tenant", "limit", "acme", "--records", "2", "--bytes", "1G"]);
+    assert_eq!((&limited["record_limit"], &limited["byte_limit"]), (&json!(2), &json!(1 << 30)));
+    let post = |node: &ServiceNode, path: &str, token: &str| {
+        let arguments = json!({"entry_type": "finding", "summary": format!("{path} {token}")});
+        let params = json!({"name": "twining_post", "arguments": arguments});
+        node.mcp(path, token, "tools/call", params).json()["result"]["structuredContent"].clone()
+    };
+    for (node, path, token) in
+        [(&first, "/acme/shop/mcp", &writer), (&second, "/acme/other/mcp", &of_other)]
+    {
+        let posted = post(node, path, token);
+        assert!(posted["id"].is_string(), "{posted}");
+    }
+    let more = json!({"entry_type": "finding", "summary": "one more"});
+    let refused = second.call(&writer, "post", more.clone());
+    assert_eq!(refused["code"], "LOG_REFUSED", "{refused}");
+    let tenant = team.admin(&["tenant", "list"])["tenants"][0].clone();
+    assert_eq!((&tenant["records"], &tenant["record_limit"]), (&json!(2), &json!(2)), "{tenant}");
+    let raised = team.admin(&["tenant", "limit", "acme", "--records", "none"]);
+    assert_eq!((&raised["record_limit"], &raised["byte_limit"]), (&Value::Null, &json!(1 << 30)));
+    let posted = second.call(&writer, "post", more);
+    assert!(posted["id"].is_string(), "{posted}");
 }

@@ -1,4 +1,4 @@
-// The team service that scripts/clients started: a database and two nodes, for every proof that wants them.
+// The team service that scripts/clients started: a database, two nodes and one with sessions, for every proof that wants them.
 
 import { createServer, request } from "node:http";
 import { onStage, Stage } from "./stage.mjs";
@@ -14,6 +14,7 @@ class Team {
     this.stage = stage;
     this.name = name;
     this.addresses = started?.nodes.map((node) => `${node}/acme/${name}/mcp`);
+    this.withSessions = started && `${started.sessions}/acme/${name}/mcp`;
   }
 
   /** What somebody who runs the service does. */

@@ -31,6 +31,7 @@ export type Kind =
   | "feature"
   | "turn"
   | "trace"
+  | "anchor"
   | "guard"
   | "handoff"
   | "graph"

@@ -69,6 +69,7 @@ export function Health() {
           </Answer>
         </div>
         <div class="stack">
+          <Team of={doctor} />
           <Memory of={status} />
           <Panel title="Reviewed graph">
             <Answer of={knowledge}>
@@ -111,6 +112,21 @@ export function Health() {
         </div>
       </div>
     </>
+  );
+}
+
+/** The team's log of a linked clone: when it answered, and what waits since when. */
+function Team({ of }: { of: ReturnType<typeof useVerb<"doctor">> }) {
+  const findings = of.data.value?.findings.filter((one) => one.name === "team") ?? [];
+  if (findings.length === 0) return null;
+  return (
+    <Panel title="Team">
+      <ul class="rows">
+        {findings.map((one) => (
+          <FindingRow key={one.message} finding={one} />
+        ))}
+      </ul>
+    </Panel>
   );
 }
 

@@ -4,7 +4,7 @@
 //! incrementally: no index, and the same cost on any blackboard. Simultaneous posts from two
 //! processes may both be written; that is harmless.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use twining_model::{CaseFolding, Entry, EntryType, Scope, Time};
@@ -29,6 +29,8 @@ const DENIALS: [&str; 9] =
 pub(crate) struct RecentEntries {
     pub(crate) tail: BoardCursor,
     entries: VecDeque<RecentEntry>,
+    /// Those that are known before the board has them.
+    ahead: HashSet<String>,
 }
 
 struct RecentEntry {
@@ -54,12 +56,24 @@ impl RecentEntries {
     pub(crate) fn add_lines(&mut self, lines: &[u8], restarted: bool) {
         if restarted {
             self.entries.clear();
+            self.ahead.clear();
         }
         for line in lines.split(|byte| *byte == b'\n') {
-            if let Ok(entry) = serde_json::from_slice::<Entry>(line) {
+            if let Ok(entry) = serde_json::from_slice::<Entry>(line)
+                && !self.ahead.remove(&entry.id)
+            {
                 self.add_entry(entry);
             }
         }
+    }
+
+    /// Takes in an entry that the board will have later.
+    pub(crate) fn add_ahead(&mut self, entry: Entry) {
+        if self.ahead.len() >= WINDOW {
+            self.ahead.clear();
+        }
+        self.ahead.insert(entry.id.clone());
+        self.add_entry(entry);
     }
 
     fn add_entry(&mut self, entry: Entry) {

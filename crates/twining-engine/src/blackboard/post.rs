@@ -185,7 +185,12 @@ impl Engine {
             return Ok(PostOutcome::repeats(existing));
         }
         let (entry, posted) = plan_post(&draft, &self.stamp(&caller))?;
-        self.store().post(&[entry])?;
+        self.store().post(std::slice::from_ref(&entry))?;
+        if self.store().has_log() {
+            // The folder follows later; a repetition must be noticed at once.
+            let recent = self.state::<Mutex<RecentEntries>>();
+            recent.lock().unwrap_or_else(PoisonError::into_inner).add_ahead(entry);
+        }
         self.heartbeat(&caller);
         let note = self
             .unknown_among(&draft.relates_to)

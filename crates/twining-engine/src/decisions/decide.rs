@@ -32,6 +32,8 @@ use crate::{fields, graph};
 /// Conflicts that are named one by one; the rest are counted. A decision about
 /// the whole project may disagree with every other of its domain.
 const CONFLICTS_NAMED: usize = 20;
+/// For so long a decision with the same words by the same principal is the same decision.
+const REPEATED_WITHIN_MS: i64 = 10 * 60 * 1000;
 /// Characters of a rival's reasons in the reply; its file has them whole.
 const RATIONALE_SHOWN: usize = 2000;
 
@@ -83,6 +85,9 @@ pub(super) fn plan_decide(
     draft: &Decision,
     stamp: &Stamp<'_>,
 ) -> Result<(Change, DecideOutcome), Failure> {
+    if let Some(first) = repeated(view, draft, stamp)? {
+        return Ok((Change::default(), first));
+    }
     let superseded = draft.supersedes.as_deref().and_then(Id::read);
     let old = superseded.map(|id| replaceable(view, &id)).transpose()?;
     let mut change = Change::default();
@@ -104,6 +109,36 @@ pub(super) fn plan_decide(
         announcements::settle(&mut change, view, &[retired], stamp)?;
     }
     Ok((change, decided))
+}
+
+/// The decision that a caller over the network made already: they ask again when an answer was
+/// lost.
+fn repeated(
+    view: &View<'_>,
+    draft: &Decision,
+    stamp: &Stamp<'_>,
+) -> Result<Option<DecideOutcome>, StoreError> {
+    let Some(principal) = &stamp.caller.origin.principal else { return Ok(None) };
+    let recent = view.decisions().touched_since(fields::earlier(stamp.at, REPEATED_WITHIN_MS))?;
+    let is_same = |made: &Decision| {
+        made.origin.as_ref().and_then(|origin| origin.principal.as_ref()) == Some(principal)
+            && made.status <= DecisionStatus::Provisional
+            && (&made.domain, &made.scope, &made.summary)
+                == (&draft.domain, &draft.scope, &draft.summary)
+            && Time::read(&made.timestamp)
+                .is_some_and(|at| stamp.at.as_ms() - at.as_ms() < REPEATED_WITHIN_MS)
+    };
+    Ok(recent.items.into_iter().find(is_same).map(|made| DecideOutcome {
+        rules_out: clauses::items_of(&made),
+        superseded: made.supersedes.as_deref().and_then(Id::read),
+        id: made.id,
+        timestamp: made.timestamp,
+        status: made.status,
+        conflicts: Vec::new(),
+        omitted_conflicts: 0,
+        still_ruled_out: None,
+        redacted: Vec::new(),
+    }))
 }
 
 /// Adds a decision to a change: the record, its graph links, its announcement,

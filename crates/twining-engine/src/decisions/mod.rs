@@ -27,8 +27,8 @@ pub use dependencies::{
     Dependent, ImpactInput, ImpactOutcome, RelatedEntry, Risk, TraceInput, TraceLink, TraceOutcome,
 };
 pub use list::{DecisionsInput, DecisionsOutcome, ListedDecision};
-pub(crate) use search::same_domain;
 pub use search::{DecisionHit, SearchDecisionsInput, SearchDecisionsOutcome};
+pub(crate) use search::{disagree, same_domain};
 pub(crate) use status_change::binding_dependents;
 pub use status_change::{
     DecisionRivals, OverrideInput, OverrideOutcome, PromoteInput, PromoteOutcome, PromotionRefusal,

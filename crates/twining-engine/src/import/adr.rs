@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use twining_model::{Alternative, Authority, Decision, DecisionStatus, Id, Time, limits};
 
 use super::markdown::{self, MarkdownDocument, MarkdownSection, plain, points, unquoted};
-use super::reader::{ImportRecords, ImportSource, SourceFile, clean, date, decision, origin, slug};
+use super::reader::{
+    ImportRecords, ImportSource, ImportedFile, clean, date, decision, origin, slug,
+};
 use crate::export::decision_in;
 use crate::fields;
 
@@ -21,7 +23,7 @@ const FOLLOWS: [&str; 5] = [
 ];
 
 /// Reads every file; those that name each other are linked.
-pub(super) fn read(files: &[SourceFile], now: Time, found: &mut ImportRecords) {
+pub(super) fn read(files: &[ImportedFile], now: Time, found: &mut ImportRecords) {
     let mut ids: HashMap<String, Id> = HashMap::new();
     let mut links: Vec<(usize, Option<String>, Option<String>)> = Vec::new();
     for file in files {
@@ -59,7 +61,7 @@ pub(super) fn read(files: &[SourceFile], now: Time, found: &mut ImportRecords) {
 }
 
 fn record(
-    file: &SourceFile,
+    file: &ImportedFile,
     document: &MarkdownDocument,
     now: Time,
     found: &mut ImportRecords,

@@ -11,7 +11,7 @@ use twining_model::{
 use twining_store::merge::{Versions, merge_decision};
 use twining_store::{Durability, StoreError, View};
 
-use super::reader::{ImportProblem, ImportSource, SourceFile, read};
+use super::reader::{ImportProblem, ImportSource, ImportedFile, read};
 use super::twining_folder::cleaned;
 use crate::blackboard::note;
 use crate::caller::{Caller, Stamp};
@@ -83,7 +83,7 @@ impl Engine {
         &self,
         caller: &Caller,
         source: ImportSource,
-        files: &[SourceFile],
+        files: &[ImportedFile],
         intent: ImportMode,
     ) -> Result<ImportOutcome, Failure> {
         let now = self.store().ids().now();
@@ -179,7 +179,7 @@ impl Engine {
 }
 
 /// The kinds of secrets in each file.
-fn secrets_of(files: &[SourceFile]) -> Vec<Redaction> {
+fn secrets_of(files: &[ImportedFile]) -> Vec<Redaction> {
     let mut found: Vec<Redaction> = Vec::new();
     for file in files {
         // In JSON the end of a line is spelled, and a key goes over several.

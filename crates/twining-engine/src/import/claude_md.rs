@@ -7,7 +7,7 @@
 use twining_model::Time;
 
 use super::markdown::{self, points};
-use super::reader::{ImportRecords, ImportSource, SourceFile, clean, decision, entry, slug};
+use super::reader::{ImportRecords, ImportSource, ImportedFile, clean, decision, entry, slug};
 use crate::fields;
 
 const BEGIN: &str = "<!-- twining:begin";
@@ -20,7 +20,7 @@ const CHOOSES: &str = "we use |use |always use |prefer |we chose |we decided|dec
     is used for |are used for |stick to |follow |written in |built with ";
 
 /// Reads one file.
-pub(super) fn read(file: &SourceFile, now: Time, found: &mut ImportRecords) {
+pub(super) fn read(file: &ImportedFile, now: Time, found: &mut ImportRecords) {
     let text = without_ours(&file.text);
     let mut seen = std::collections::HashSet::new();
     let mut headings: Vec<(usize, String)> = Vec::new();

@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use twining_model::{Entity, EntityType, Relation, RelationType, Time, limits};
 
 use super::reader::{
-    ImportRecords, ImportSource, SourceFile, clean, date, entry, id_of, is_cut, json_lines, origin,
-    word,
+    ImportRecords, ImportSource, ImportedFile, clean, date, entry, id_of, is_cut, json_lines,
+    origin, word,
 };
 use crate::fields;
 
@@ -17,7 +17,7 @@ use crate::fields;
 const OBSERVATIONS: usize = limits::PROPERTIES - 5;
 
 /// Reads one file of a memory server. Relations to what is not in it are told and left out.
-pub(super) fn read_memory(file: &SourceFile, now: Time, found: &mut ImportRecords) {
+pub(super) fn read_memory(file: &ImportedFile, now: Time, found: &mut ImportRecords) {
     let lines: Vec<(u64, BTreeMap<String, Value>)> = json_lines(file, found, "a JSON object");
     let mut ids: HashMap<String, String> = HashMap::new();
     for (number, object) in
@@ -193,7 +193,7 @@ const PLACED: [&str; 7] =
     ["id", "title", "description", "labels", "dependencies", "created_at", "status"];
 
 /// Reads one file of issues.
-pub(super) fn read_beads(file: &SourceFile, now: Time, found: &mut ImportRecords) {
+pub(super) fn read_beads(file: &ImportedFile, now: Time, found: &mut ImportRecords) {
     let lines: Vec<(u64, BTreeMap<String, Value>)> = json_lines(file, found, "a JSON object");
     let ids: BTreeMap<String, String> = lines
         .iter()

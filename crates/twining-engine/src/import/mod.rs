@@ -16,5 +16,5 @@ mod tests;
 mod twining_folder;
 
 pub use apply::{ImportCounts, ImportMode, ImportOutcome};
-pub use reader::{ImportProblem, ImportRecords, ImportSource, SourceFile, read};
+pub use reader::{ImportProblem, ImportRecords, ImportSource, ImportedFile, read};
 pub use twining_folder::FOLDER_FILES;

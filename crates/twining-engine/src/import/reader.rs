@@ -36,7 +36,7 @@ words! {
 
 /// A file to import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SourceFile {
+pub struct ImportedFile {
     /// Its name, relative to what was given.
     pub name: String,
     /// Its text.
@@ -76,9 +76,9 @@ pub struct ImportRecords {
 
 /// Reads what was given. `now` dates what has no date of its own.
 #[must_use]
-pub fn read(source: ImportSource, files: &[SourceFile], now: Time) -> ImportRecords {
+pub fn read(source: ImportSource, files: &[ImportedFile], now: Time) -> ImportRecords {
     let mut found = ImportRecords::default();
-    let each = |read: fn(&SourceFile, Time, &mut ImportRecords), found: &mut ImportRecords| {
+    let each = |read: fn(&ImportedFile, Time, &mut ImportRecords), found: &mut ImportRecords| {
         files.iter().for_each(|file| read(file, now, found));
     };
     match source {
@@ -210,7 +210,7 @@ pub(super) fn date(word: &str) -> Option<Time> {
 /// JSON lines of a file, without what git left between two sides of a merge: each
 /// value with its line, and what is none told.
 pub(super) fn json_lines<T: DeserializeOwned>(
-    file: &SourceFile,
+    file: &ImportedFile,
     found: &mut ImportRecords,
     what: &str,
 ) -> Vec<(u64, T)> {

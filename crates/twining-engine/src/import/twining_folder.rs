@@ -11,7 +11,7 @@ use twining_store::merge::one_decision;
 use twining_store::{Documents, Durability, KnowledgeFile, array};
 
 use super::apply::{ImportCounts, ImportMode, ImportOutcome};
-use super::reader::{ImportProblem, ImportRecords, SourceFile, json_lines, origin};
+use super::reader::{ImportProblem, ImportRecords, ImportedFile, json_lines, origin};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::knowledge::{KnowledgeEdge, KnowledgeGraph, Operation, OperationKind};
@@ -27,7 +27,7 @@ pub const FOLDER_FILES: [&str; 5] = [
     "knowledge.dot",
 ];
 
-pub(super) fn read(files: &[SourceFile], found: &mut ImportRecords) {
+pub(super) fn read(files: &[ImportedFile], found: &mut ImportRecords) {
     for file in files {
         match file.name.as_str() {
             "blackboard.jsonl" => board(file, found),
@@ -56,7 +56,7 @@ pub(super) fn read(files: &[SourceFile], found: &mut ImportRecords) {
     }
 }
 
-fn board(file: &SourceFile, found: &mut ImportRecords) {
+fn board(file: &ImportedFile, found: &mut ImportRecords) {
     let mut entries: Vec<Entry> = Vec::new();
     let mut places = HashMap::new();
     for (number, entry) in json_lines::<Entry>(file, found, "an entry") {
@@ -73,7 +73,7 @@ fn board(file: &SourceFile, found: &mut ImportRecords) {
 }
 
 fn elements<T: serde::de::DeserializeOwned>(
-    file: &SourceFile,
+    file: &ImportedFile,
     found: &mut ImportRecords,
     mut take: impl FnMut(&mut ImportRecords, T),
 ) {
@@ -91,7 +91,7 @@ fn elements<T: serde::de::DeserializeOwned>(
     }
 }
 
-fn one(file: &SourceFile) -> Result<Decision, String> {
+fn one(file: &ImportedFile) -> Result<Decision, String> {
     let text = one_decision(file.text.as_bytes());
     let decision: Decision =
         serde_json::from_slice(&text).map_err(|error| format!("not a decision: {error}"))?;
@@ -127,7 +127,7 @@ impl Engine {
     /// Takes in what `read` does not.
     pub(super) fn import_other_files(
         &self,
-        files: &[SourceFile],
+        files: &[ImportedFile],
         intent: ImportMode,
         outcome: &mut ImportOutcome,
     ) -> Result<(), Failure> {
@@ -140,7 +140,7 @@ impl Engine {
 
     fn import_features(
         &self,
-        file: &SourceFile,
+        file: &ImportedFile,
         intent: ImportMode,
         outcome: &mut ImportOutcome,
     ) -> Result<(), Failure> {
@@ -195,7 +195,7 @@ impl Engine {
 
     fn import_knowledge(
         &self,
-        file: &SourceFile,
+        file: &ImportedFile,
         intent: ImportMode,
         outcome: &mut ImportOutcome,
     ) -> Result<(), Failure> {

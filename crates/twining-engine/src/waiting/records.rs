@@ -62,7 +62,7 @@ pub(super) fn altered(inbox: Inbox<'_>) -> Result<Vec<Pending<'_>>, Failure> {
 fn altered_file(path: &str, differences: &[Difference]) -> WaitingItem {
     let file = shell_word(&format!(".twining/{path}"));
     let is_torn = differences.iter().any(|one| one.change == DifferenceKind::ConflictMarkers);
-    let is_lines = matches!(RecordKind::of(path), Some(RecordKind::Entry | RecordKind::Trace));
+    let is_lines = RecordKind::of(path).is_some_and(RecordKind::is_line);
     let restore = if is_torn {
         WaitingAnswer::copy(
             "Join both sides",

@@ -19,7 +19,7 @@ pub(super) enum LanguageFamily {
     Prose,
 }
 
-pub(super) struct Language {
+pub(super) struct LanguageRules {
     extensions: &'static str,
     pub(super) family: LanguageFamily,
     /// `!` a line that begins with `#` is for the preprocessor; `(` tests are calls such as
@@ -32,7 +32,7 @@ pub(super) struct Language {
 
 const NAMELESS: Option<(&str, &str)> = Some(("", ""));
 
-const LANGUAGES: &[Language] = &[
+const LANGUAGES: &[LanguageRules] = &[
     language("py pyi", LanguageFamily::Python, "", Some(("def", "test"))),
     language("js jsx ts tsx mjs cjs mts cts", LanguageFamily::Script, "(`", NAMELESS),
     language("dart", LanguageFamily::Braces, "(`", NAMELESS),
@@ -59,18 +59,18 @@ const LANGUAGES: &[Language] = &[
     language("sql lua hs elm", LanguageFamily::Dashes, "", None),
     language("md markdown rst adoc", LanguageFamily::Prose, "", None),
 ];
-const DATA: Language = language("", LanguageFamily::Data, "", None);
+const DATA: LanguageRules = language("", LanguageFamily::Data, "", None);
 
 const fn language(
     extensions: &'static str,
     family: LanguageFamily,
     syntax: &'static str,
     function: Option<(&'static str, &'static str)>,
-) -> Language {
-    Language { extensions, family, syntax, function }
+) -> LanguageRules {
+    LanguageRules { extensions, family, syntax, function }
 }
 
-impl Language {
+impl LanguageRules {
     /// By the name of a file.
     pub(super) fn of(path: &str) -> &'static Self {
         let file = path.rsplit('/').next().unwrap_or(path).to_lowercase();

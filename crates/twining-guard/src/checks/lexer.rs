@@ -9,7 +9,7 @@ use std::ops::Range;
 use memchr::{memchr, memmem};
 use serde_json::Value;
 
-use super::languages::{Language, LanguageFamily};
+use super::languages::{LanguageFamily, LanguageRules};
 
 /// Bytes of a regular expression that are looked through for its end.
 const MAX_PATTERN: usize = 1_000;
@@ -34,7 +34,7 @@ pub(super) enum CodeTokenKind {
 pub(super) struct CodeLexer<'t> {
     bytes: &'t [u8],
     at: usize,
-    language: &'static Language,
+    language: &'static LanguageRules,
     /// Where the line began, until its first token is found.
     line: Option<usize>,
     /// Whether a comment was found that never ends, so that no other is looked for.
@@ -71,7 +71,7 @@ impl Iterator for CodeLexer<'_> {
 }
 
 impl<'t> CodeLexer<'t> {
-    pub(super) fn new(text: &'t str, language: &'static Language) -> Self {
+    pub(super) fn new(text: &'t str, language: &'static LanguageRules) -> Self {
         Self { bytes: text.as_bytes(), at: 0, language, line: Some(0), is_endless: false }
     }
 
@@ -181,7 +181,7 @@ pub(super) struct LexedText {
 impl LexedText {
     /// Reads the text of a file.
     pub(super) fn of(text: &str, path: &str) -> Self {
-        let language = Language::of(path);
+        let language = LanguageRules::of(path);
         let text = if language.is("ipynb") { code_of(text) } else { Cow::Borrowed(text) };
         let (mut plain, mut bare) = (text.as_bytes().to_vec(), text.as_bytes().to_vec());
         match language.family {

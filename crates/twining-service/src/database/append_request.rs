@@ -88,6 +88,14 @@ pub(super) fn lines_left(requests: &[AppendRequest]) -> usize {
     requests.iter().flat_map(AppendRequest::new_lines).count()
 }
 
+/// Records and bytes of the lines that the log does not have.
+pub(super) fn size_of(requests: &[AppendRequest]) -> (u64, u64) {
+    let lines = requests.iter().flat_map(AppendRequest::new_lines);
+    lines.fold((0, 0), |(records, bytes), line| {
+        (records + line.records as u64, bytes + line.body.len() as u64)
+    })
+}
+
 /// Gives all the same answer, and leaves none.
 pub(super) fn answer_all(requests: Vec<AppendRequest>, error: &LogError) -> Vec<AppendRequest> {
     for request in requests {

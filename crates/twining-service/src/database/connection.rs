@@ -8,14 +8,15 @@ use deadpool_postgres::{
     Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime, Timeouts,
 };
 use tokio::runtime::Handle;
-use tokio_postgres::config::SslMode;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Config, NoTls, Row};
+use tokio_postgres::{Client, Config, Row};
 use twining_model::{Id, Time};
 
 use super::head_watch::Heads;
 use super::pg_log::PgLog;
+use super::tls::{DatabaseTls, read_address};
 use super::tokens::TokenCache;
+use super::write_metrics::WriteMetrics;
 use crate::error::ServiceError;
 
 /// The role that serves.
@@ -23,8 +24,6 @@ pub(super) const APP: &str = "twining_app";
 /// The role that owns the schema.
 pub(super) const OWNER: &str = "twining_owner";
 
-/// First in every transaction. The setting ends with it, so a pooled connection keeps none.
-pub(super) const SET_TENANT: &str = "select set_config('twining.tenant', $1, true)";
 const NOW_MS: &str = "select (extract(epoch from clock_timestamp()) * 1000)::bigint";
 
 /// How long the server works on a statement, waits for a lock, or waits for us inside a
@@ -64,12 +63,14 @@ pub struct Database(pub(super) Arc<DatabaseParts>);
 
 pub(super) struct DatabaseParts {
     config: Config,
+    tls: DatabaseTls,
     pub(super) pool: Pool,
     pub(super) runtime: Handle,
     pub(super) heads: Heads,
     pub(super) tokens: Arc<TokenCache>,
     pub(super) logs: Mutex<HashMap<(Id, Id), Weak<PgLog>>>,
     pub(super) listens: bool,
+    pub(super) writes: WriteMetrics,
 }
 
 impl Database {
@@ -80,23 +81,14 @@ impl Database {
 
     /// Connects to a database, in a tokio runtime that outlives it.
     pub async fn connect_with(settings: &DatabaseSettings) -> Result<Self, ServiceError> {
-        let mut config: Config = settings.url.parse().map_err(|_| {
-            ServiceError::Settings("the database's address cannot be read".to_owned())
-        })?;
-        if config.get_ssl_mode() == SslMode::Require {
-            return Err(ServiceError::Settings(
-                "there is no TLS to the database yet: reach it by a Unix socket, on this machine, \
-                 or through an encrypted network, without `sslmode=require`"
-                    .to_owned(),
-            ));
-        }
+        let (mut config, tls) = read_address(&settings.url)?;
         config.connect_timeout(CONNECT_LIMIT).tcp_user_timeout(SILENCE_LIMIT);
         if config.get_application_name().is_none() {
             config.application_name("twining");
         }
         let manager = Manager::from_config(
             with_options(&config, APP, ""),
-            NoTls,
+            tls.clone(),
             ManagerConfig { recycling_method: RecyclingMethod::Fast },
         );
         let timeouts = Timeouts {
@@ -112,12 +104,14 @@ impl Database {
             .map_err(|error| ServiceError::Settings(error.to_string()))?;
         let database = Self(Arc::new(DatabaseParts {
             config,
+            tls,
             pool,
             runtime: Handle::current(),
             heads: Heads::default(),
             tokens: Arc::default(),
             logs: Mutex::default(),
             listens: settings.listens,
+            writes: WriteMetrics::default(),
         }));
         database.login().await?;
         Ok(database)
@@ -136,6 +130,11 @@ impl Database {
              from pg_roles where rolname = session_user";
         let client = self.client().await?;
         Ok(within(client.query_one(EXCESS, &[])).await?.get(0))
+    }
+
+    /// What this node's writers committed.
+    pub(crate) fn write_metrics(&self) -> &WriteMetrics {
+        &self.0.writes
     }
 
     /// Waits for an answer: only for threads that may block.
@@ -158,19 +157,19 @@ impl Database {
 
     /// A connection with the rights of the login, and no more.
     pub(super) async fn login(&self) -> Result<Client, ServiceError> {
-        connect(&self.0.config).await.map_err(ServiceError::from)
+        connect(&self.0.config, &self.0.tls).await.map_err(ServiceError::from)
     }
 
     /// A connection of the owner of the schema.
     pub(super) async fn owner(&self) -> Result<Client, ServiceError> {
-        connect(&with_options(&self.0.config, OWNER, ""))
+        connect(&with_options(&self.0.config, OWNER, ""), &self.0.tls)
             .await
             .map_err(|error| role_error(error, OWNER))
     }
 
     /// The settings of a connection of its own that serves.
-    pub(super) fn own_connection(&self, options: &str) -> Config {
-        with_options(&self.0.config, APP, options)
+    pub(super) fn own_connection(&self, options: &str) -> (Config, DatabaseTls) {
+        (with_options(&self.0.config, APP, options), self.0.tls.clone())
     }
 
     /// One statement in a transaction that names its tenant, all sent at once.
@@ -182,21 +181,17 @@ impl Database {
     ) -> Result<Vec<Row>, ServiceError> {
         let client = self.client().await?;
         let asked = within(async {
-            let (set, statement) =
-                tokio::try_join!(client.prepare_cached(SET_TENANT), client.prepare_cached(sql))?;
-            let tenant = tenant.as_str();
-            let set_to: [&(dyn ToSql + Sync); 1] = [&tenant];
+            let statement = client.prepare_cached(sql).await?;
+            let begin = begin_as(tenant);
             // Polled in this order, which is the order on the wire. A failed statement makes the
             // commit a rollback.
-            let (begun, named, rows, ended) = tokio::join!(
+            let (begun, rows, ended) = tokio::join!(
                 biased;
-                client.batch_execute("begin"),
-                client.execute(&set, &set_to),
+                client.batch_execute(&begin),
                 client.query(&statement, values),
                 client.batch_execute("commit"),
             );
             begun?;
-            named?;
             let rows = rows?;
             ended?;
             Ok(rows)
@@ -217,9 +212,18 @@ impl std::fmt::Debug for Database {
     }
 }
 
+/// Begins a transaction of a tenant. The setting ends with it, so a pooled connection keeps none.
+/// As one message of plain text, because that costs the server least; an id has letters and digits.
+pub(super) fn begin_as(tenant: &Id) -> String {
+    format!("begin; set local twining.tenant = '{tenant}'")
+}
+
 /// A new connection, driven by a task of its own.
-pub(super) async fn connect(config: &Config) -> Result<Client, tokio_postgres::Error> {
-    let (client, connection) = config.connect(NoTls).await?;
+pub(super) async fn connect(
+    config: &Config,
+    tls: &DatabaseTls,
+) -> Result<Client, tokio_postgres::Error> {
+    let (client, connection) = config.connect(tls.clone()).await?;
     // It ends with the client; what goes wrong meanwhile, the client's calls say.
     tokio::spawn(connection);
     Ok(client)
@@ -232,7 +236,7 @@ pub(super) async fn new_id(client: &Client) -> Result<Id, ServiceError> {
 }
 
 /// Random bytes.
-pub(super) fn random_bytes<const N: usize>() -> Result<[u8; N], ServiceError> {
+pub(crate) fn random_bytes<const N: usize>() -> Result<[u8; N], ServiceError> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes)
         .map_err(|error| ServiceError::Settings(format!("no randomness: {error}")))?;

@@ -8,13 +8,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::future::poll_fn;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
-use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Notification};
+use tokio_postgres::{AsyncMessage, Client, Config, Notification};
 use twining_model::Id;
 
 use super::connection::{Database, DatabaseParts, connect, id_of, unsigned, within};
+use super::tls::DatabaseTls;
 use crate::error::ServiceError;
 
 /// Heads that moved: `repo:head,…`.
@@ -29,8 +30,8 @@ const HEADS: &str = "select id, head from twining.repo_heads($1)";
 /// What a message of PostgreSQL holds: 8,000 bytes, or so many repositories.
 const MESSAGE_BYTES: usize = 7_900;
 const MESSAGE_REPOSITORIES: usize = 300;
-/// Notices are collected for so long.
-const COLLECTED_FOR: Duration = Duration::from_millis(1);
+/// Notices are collected for so long: each costs the database a transaction.
+const COLLECTED_FOR: Duration = Duration::from_millis(4);
 const POLLED_EVERY: Duration = Duration::from_secs(1);
 const RECONNECT_AFTER: Duration = Duration::from_millis(300);
 
@@ -44,7 +45,9 @@ pub(super) struct Heads {
 struct WatchedHead {
     /// What the database said last.
     head: u64,
-    /// Counts the times there was something to look at.
+    /// When it said that.
+    read_at: Option<Instant>,
+    /// Where it is said to be: there may be something to look at.
     moved: watch::Sender<u64>,
 }
 
@@ -52,18 +55,20 @@ impl Heads {
     /// A head that the database told us. Whether it was news.
     fn read(&self, repo: &Id, head: u64) -> bool {
         let mut watched = self.watched();
-        let Some(known) = watched.get_mut(repo).filter(|known| known.head < head) else {
+        let Some(known) = watched.get_mut(repo) else { return false };
+        known.read_at = Some(Instant::now());
+        if known.head >= head {
             return false;
-        };
+        }
         known.head = head;
-        known.moved.send_modify(|times| *times += 1);
+        known.moved.send_replace(head);
         true
     }
 
-    /// A head that somebody claims. It is not remembered, as it need not be true.
+    /// A head that somebody claims. It is believed until the next one, as it need not be true.
     fn claimed(&self, repo: &Id, head: u64) {
         if let Some(known) = self.watched().get(repo).filter(|known| known.head < head) {
-            known.moved.send_modify(|times| *times += 1);
+            known.moved.send_modify(|said| *said = head.max(*said));
         }
     }
 
@@ -102,6 +107,11 @@ impl HeadWatch {
             tokio::time::sleep(POLLED_EVERY).await;
         }
     }
+
+    /// Where the head is said to be. What was said before is settled with it.
+    pub fn said(&mut self) -> u64 {
+        *self.moved.borrow_and_update()
+    }
 }
 
 impl Database {
@@ -110,10 +120,18 @@ impl Database {
     pub fn watch_head(&self, repo: &Id) -> HeadWatch {
         self.listen();
         let mut watched = self.0.heads.watched();
-        let known = watched
-            .entry(repo.clone())
-            .or_insert_with(|| WatchedHead { head: 0, moved: watch::Sender::new(0) });
+        let known = watched.entry(repo.clone()).or_insert_with(|| WatchedHead {
+            head: 0,
+            read_at: None,
+            moved: watch::Sender::new(0),
+        });
         HeadWatch { moved: known.moved.subscribe() }
+    }
+
+    /// The head of a watched repository as the database said it last, and when that was.
+    pub(crate) fn known_head(&self, repo: &Id) -> Option<(u64, Instant)> {
+        let watched = self.0.heads.watched();
+        watched.get(repo).and_then(|known| Some((known.head, known.read_at?)))
     }
 
     /// Starts what tells others, listens to them and reads heads; once.
@@ -151,7 +169,7 @@ impl Database {
 
 /// Tells other nodes what moved here, until the database is dropped. What cannot be sent is
 /// dropped: others find it by themselves.
-async fn tell(config: Config, mut moved: mpsc::UnboundedReceiver<(Id, u64)>) {
+async fn tell((config, tls): (Config, DatabaseTls), mut moved: mpsc::UnboundedReceiver<(Id, u64)>) {
     let mut client: Option<Client> = None;
     while let Some((repo, head)) = moved.recv().await {
         tokio::time::sleep(COLLECTED_FOR).await;
@@ -161,7 +179,7 @@ async fn tell(config: Config, mut moved: mpsc::UnboundedReceiver<(Id, u64)>) {
             *known = head.max(*known);
         }
         if client.as_ref().is_none_or(Client::is_closed) {
-            client = connect(&config).await.ok();
+            client = connect(&config, &tls).await.ok();
         }
         let Some(open) = &client else {
             tokio::time::sleep(RECONNECT_AFTER).await;
@@ -210,10 +228,10 @@ async fn poll(database: Weak<DatabaseParts>) {
 }
 
 /// Listens to other nodes, until the database is dropped.
-async fn listen(config: Config, database: Weak<DatabaseParts>) {
+async fn listen((config, tls): (Config, DatabaseTls), database: Weak<DatabaseParts>) {
     while database.strong_count() > 0 {
         // However it ended, it begins again.
-        let _ = listen_once(&config, &database).await;
+        let _ = listen_once(&config, &tls, &database).await;
         let Some(parts) = database.upgrade() else { return };
         parts.tokens.clear();
         drop(parts);
@@ -224,9 +242,10 @@ async fn listen(config: Config, database: Weak<DatabaseParts>) {
 /// Listens until the connection is lost.
 async fn listen_once(
     config: &Config,
+    tls: &DatabaseTls,
     database: &Weak<DatabaseParts>,
 ) -> Result<(), tokio_postgres::Error> {
-    let (client, mut connection) = config.connect(NoTls).await?;
+    let (client, mut connection) = config.connect(tls.clone()).await?;
     let (sender, mut notices) = mpsc::unbounded_channel();
     tokio::spawn(async move {
         while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
@@ -291,7 +310,7 @@ mod tests {
         let heads = Heads::default();
         let sender = watch::Sender::new(0);
         let mut moved = sender.subscribe();
-        heads.watched().insert(repo(1), WatchedHead { head: 5, moved: sender });
+        heads.watched().insert(repo(1), WatchedHead { head: 5, read_at: None, moved: sender });
         heads.claimed(&repo(1), 5);
         assert!(!moved.has_changed().expect("the sender is there"));
         heads.claimed(&repo(1), u64::MAX);

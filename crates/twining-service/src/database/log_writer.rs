@@ -17,8 +17,8 @@ use tokio_postgres::{Row, Statement};
 use twining_model::Id;
 use twining_store::{LogBase, LogError};
 
-use super::append_request::{AppendRequest, OfferedLine, answer_all, collect, lines_left};
-use super::connection::{Database, SET_TENANT, id_of, unsigned};
+use super::append_request::{AppendRequest, OfferedLine, answer_all, collect, lines_left, size_of};
+use super::connection::{Database, begin_as, id_of, unsigned};
 use crate::error::ServiceError;
 
 /// Adds lines, and answers the head after them; no row if the repository does not take them:
@@ -34,6 +34,8 @@ const APPEND: &str = "with moved as (
           and ($7::bigint is null or planned <= $7::bigint)
           and records + $8::bigint <= record_limit
           and bytes + $9::bigint <= byte_limit
+          and records + $8::bigint <= record_share
+          and bytes + $9::bigint <= byte_share
         returning head
     ), added as (
         insert into twining.log (tenant, repo, seq, key, by, v, planned, sum, body)
@@ -47,8 +49,10 @@ const APPEND: &str = "with moved as (
 const KNOWN: &str = "select key, seq, sum from twining.log
     where tenant = $1 and repo = $2 and key = any ($3::text[])";
 /// Why lines were not taken.
-const STATE: &str = "select state, planned, records, record_limit, bytes, byte_limit
-    from twining.repo where tenant = $1 and id = $2";
+const STATE: &str = "select state, planned, records, record_limit, record_share, bytes, byte_limit,
+    byte_share from twining.repo where tenant = $1 and id = $2";
+/// Makes the repository's share of what its tenant may hold larger.
+const TAKE_SHARE: &str = "select twining.take_share($1, $2, $3)";
 
 /// The form of lines that this program writes, and the newest that it reads.
 pub(super) const LINE_VERSION: i32 = 1;
@@ -73,6 +77,14 @@ enum AttemptOutcome {
     Unknown(String),
     /// It was refused, and would be again.
     Refused(String),
+}
+
+/// Whether a repository may take more of what its tenant may hold.
+#[derive(Debug, PartialEq, Eq)]
+enum ShareAnswer {
+    Taken,
+    Enough,
+    Exhausted,
 }
 
 pub(super) struct LogWriter {
@@ -122,6 +134,10 @@ impl LogWriter {
                 AttemptOutcome::Committed { unplanned, planned } => {
                     waiting = self.number(waiting, unplanned, planned);
                     if waiting.len() > 1 {
+                        // Together, if only their tenant's share was used up.
+                        if self.take_share(&waiting).await == Ok(ShareAnswer::Taken) {
+                            continue;
+                        }
                         return waiting;
                     }
                     self.explain(&mut waiting).await.err()
@@ -163,8 +179,14 @@ impl LogWriter {
             Ok(client) => client,
             Err(error) => return AttemptOutcome::NotCommitted(error.to_string()),
         };
+        let since = Instant::now();
         match tokio::time::timeout(ATTEMPT_LIMIT, self.send(&client, requests)).await {
-            Ok(Ok((unplanned, planned))) => AttemptOutcome::Committed { unplanned, planned },
+            Ok(Ok((unplanned, planned))) => {
+                if unplanned.or(planned).is_some() {
+                    self.database.write_metrics().committed(lines_left(requests), since.elapsed());
+                }
+                AttemptOutcome::Committed { unplanned, planned }
+            }
             Ok(Err(error)) => failure(&error),
             Err(_) => {
                 // It is still busy with this batch: nobody else should wait behind it.
@@ -181,24 +203,20 @@ impl LogWriter {
         client: &Object,
         requests: &[AppendRequest],
     ) -> Result<(Option<u64>, Option<u64>), tokio_postgres::Error> {
-        let (set, append) =
-            tokio::try_join!(client.prepare_cached(SET_TENANT), client.prepare_cached(APPEND))?;
-        let tenant = self.tenant.as_str();
-        let set_to: [&(dyn ToSql + Sync); 1] = [&tenant];
+        let append = client.prepare_cached(APPEND).await?;
+        let begin = begin_as(&self.tenant);
         let unplanned = requests.iter().filter(|request| request.base == LogBase::Any);
         let planned = requests.iter().filter(|request| request.base != LogBase::Any);
         // Polled in this order, which is the order on the wire. A failed statement makes the
         // commit a rollback.
-        let (begun, named, unplanned, planned, ended) = tokio::join!(
+        let (begun, unplanned, planned, ended) = tokio::join!(
             biased;
-            client.batch_execute("begin"),
-            client.execute(&set, &set_to),
+            client.batch_execute(&begin),
             self.append(client, &append, unplanned),
             self.append(client, &append, planned),
             client.batch_execute("commit"),
         );
         begun?;
-        named?;
         let heads = (unplanned?, planned?);
         ended?;
         Ok(heads)
@@ -309,8 +327,7 @@ impl LogWriter {
             None => refused("there is no such repository"),
             Some(row) => {
                 let number = |name: &str| unsigned(row.get(name));
-                let records: u64 = request.new_lines().map(|line| line.records as u64).sum();
-                let bytes: u64 = request.new_lines().map(|line| line.body.len() as u64).sum();
+                let (records, bytes) = size_of(requests);
                 match row.get("state") {
                     "moving" => {
                         Some(LogError::Unreachable("the repository is being moved".to_owned()))
@@ -325,6 +342,17 @@ impl LogWriter {
                     _ if number("bytes") + bytes > number("byte_limit") => {
                         refused("the repository is as large as it may be")
                     }
+                    _ if number("records") + records > number("record_share")
+                        || number("bytes") + bytes > number("byte_share") =>
+                    {
+                        match self.take_share(requests).await? {
+                            // Sent again at once.
+                            ShareAnswer::Taken | ShareAnswer::Enough => return Ok(()),
+                            ShareAnswer::Exhausted => {
+                                refused("the tenant's repositories hold as much as they may")
+                            }
+                        }
+                    }
                     _ => None,
                 }
             }
@@ -336,6 +364,20 @@ impl LogWriter {
             }
             None => Err("others write at the same time".to_owned()),
         }
+    }
+
+    /// Makes the repository's share of what its tenant may hold larger, by what these requests
+    /// need.
+    async fn take_share(&self, requests: &[AppendRequest]) -> Result<ShareAnswer, String> {
+        let (records, bytes) = size_of(requests);
+        let of: [&(dyn ToSql + Sync); 3] = [&self.repo.as_str(), &signed(records), &signed(bytes)];
+        let rows = self.database.query_as(&self.tenant, TAKE_SHARE, &of).await;
+        let rows = rows.map_err(|error| error.to_string())?;
+        Ok(match rows.first().map(|row| row.get(0)) {
+            Some("taken") => ShareAnswer::Taken,
+            Some("enough") => ShareAnswer::Enough,
+            _ => ShareAnswer::Exhausted,
+        })
     }
 }
 

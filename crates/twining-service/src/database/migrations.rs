@@ -19,6 +19,13 @@ struct Migration {
 const MIGRATIONS: &[Migration] = &[
     Migration { number: 1, name: "tables", sql: include_str!("migrations/0001_tables.sql") },
     Migration { number: 2, name: "access", sql: include_str!("migrations/0002_access.sql") },
+    Migration { number: 3, name: "totals", sql: include_str!("migrations/0003_totals.sql") },
+    Migration {
+        number: 4,
+        name: "confirmations",
+        sql: include_str!("migrations/0004_confirmations.sql"),
+    },
+    Migration { number: 5, name: "issuers", sql: include_str!("migrations/0005_issuers.sql") },
 ];
 
 /// Carried out every time, before the first step.

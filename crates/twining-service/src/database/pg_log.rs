@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 use twining_model::{Change, Id};
-use twining_store::{Log, LogBase, LogError, LogLine, NewLine};
+use twining_store::{LOG_VERSION, Log, LogBase, LogError, LogLine, NewLine};
 
 use super::append_request::{AppendRequest, OfferedLine};
 use super::connection::{Database, id_of, unsigned};
@@ -96,11 +96,8 @@ impl Log for PgLog {
         let known: Vec<LogRow> =
             rows.iter().take_while(|row| row.version <= LINE_VERSION).cloned().collect();
         if let (true, Some(row)) = (known.is_empty(), rows.first()) {
-            let why = format!(
-                "line {} has form {}, and this program reads {LINE_VERSION}: update it",
-                row.seq, row.version
-            );
-            return Err(LogError::Refused(why));
+            let found = u32::try_from(row.version).unwrap_or(u32::MAX);
+            return Err(LogError::TooNew { found, known: LOG_VERSION });
         }
         let line_of = |row: LogRow| {
             let change: Change = serde_json::from_str(row.body.get()).map_err(|error| {
@@ -190,6 +187,7 @@ fn record_count(change: &Change) -> usize {
         + change.turns.len()
         + change.traces.len()
         + change.imported_traces.len()
+        + change.anchors.len()
 }
 
 fn log_error(error: ServiceError) -> LogError {

@@ -9,12 +9,22 @@ use crate::error::ServiceError;
 
 const FIND_REPOSITORY: &str = "select tenant, id, name, head from twining.find_repository($1, $2)";
 const HEAD: &str = "select head from twining.repo where tenant = $1 and id = $2";
-const TENANTS: &str = "select id, name from twining.tenant order by name";
+const TENANTS: &str = "select tenant.id, tenant.name, total_records, total_bytes,
+        coalesce(sum(repo.records), 0)::bigint as records,
+        coalesce(sum(repo.bytes), 0)::bigint as bytes
+    from twining.tenant left join twining.repo on repo.tenant = tenant.id
+    group by tenant.id order by tenant.name";
 const REPOSITORIES: &str =
     "select tenant, id, name, head from twining.repo where tenant = $1 order by name";
 const ADD_TENANT: &str = "insert into twining.tenant (id, name) values ($1, $2)";
 const ADD_REPOSITORY: &str = "insert into twining.repo (tenant, id, name, byte_limit, record_limit)
     select id, $2, $3, byte_limit, record_limit from twining.tenant where id = $1";
+/// Locked before the shares, as an append that asks for more locks them.
+const LIMIT_TENANT: &str =
+    "update twining.tenant set total_records = $2, total_bytes = $3 where id = $1";
+/// Every repository asks for its share again.
+const RESET_SHARES: &str =
+    "update twining.repo set record_share = 0, byte_share = 0 where tenant = $1";
 const LIMIT_REPOSITORY: &str =
     "update twining.repo set byte_limit = $2, record_limit = $3 where id = $1";
 
@@ -25,6 +35,28 @@ pub struct TenantRow {
     pub id: Id,
     /// Its name, the first part of an address.
     pub name: String,
+    /// What its repositories hold together.
+    pub holds: TenantSize,
+    /// What they may hold; nothing said is without a limit.
+    pub limits: TenantLimits,
+}
+
+/// What the repositories of a tenant hold together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TenantSize {
+    /// Records.
+    pub records: u64,
+    /// Bytes of their lines.
+    pub bytes: u64,
+}
+
+/// What the repositories of a tenant may hold together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TenantLimits {
+    /// Records.
+    pub records: Option<u64>,
+    /// Bytes of their lines.
+    pub bytes: Option<u64>,
 }
 
 /// A repository.
@@ -71,7 +103,21 @@ impl Database {
     /// Every tenant, by name. Needs `twining_owner`.
     pub async fn tenants(&self) -> Result<Vec<TenantRow>, ServiceError> {
         let rows = self.owner().await?.query(TENANTS, &[]).await?;
-        let row_of = |row: &Row| Ok(TenantRow { id: id_of(row.get("id"))?, name: row.get("name") });
+        let row_of = |row: &Row| {
+            let limit = |name: &str| row.get::<_, Option<i64>>(name).map(unsigned);
+            Ok(TenantRow {
+                id: id_of(row.get("id"))?,
+                name: row.get("name"),
+                holds: TenantSize {
+                    records: unsigned(row.get("records")),
+                    bytes: unsigned(row.get("bytes")),
+                },
+                limits: TenantLimits {
+                    records: limit("total_records"),
+                    bytes: limit("total_bytes"),
+                },
+            })
+        };
         rows.iter().map(row_of).collect()
     }
 
@@ -87,7 +133,27 @@ impl Database {
         let id = new_id(&owner).await?;
         let added = owner.execute(ADD_TENANT, &[&id.as_str(), &name]).await;
         added.map_err(|error| name_error(error, "tenant", name))?;
-        Ok(TenantRow { id, name: name.to_owned() })
+        let (holds, limits) = (TenantSize::default(), TenantLimits::default());
+        Ok(TenantRow { id, name: name.to_owned(), holds, limits })
+    }
+
+    /// Sets how much all repositories of a tenant may hold together. What is there stays, also if
+    /// it is more. Needs `twining_owner`.
+    pub async fn limit_tenant(
+        &self,
+        tenant: &Id,
+        limits: TenantLimits,
+    ) -> Result<(), ServiceError> {
+        let [records, bytes] = [limits.records, limits.bytes]
+            .map(|most| most.map(|most| i64::try_from(most).unwrap_or(i64::MAX)));
+        let mut owner = self.owner().await?;
+        let transaction = owner.transaction().await?;
+        let id = tenant.as_str();
+        if transaction.execute(LIMIT_TENANT, &[&id, &records, &bytes]).await? == 0 {
+            return Err(ServiceError::NotFound { what: "tenant", name: tenant.to_string() });
+        }
+        transaction.execute(RESET_SHARES, &[&id]).await?;
+        Ok(transaction.commit().await?)
     }
 
     /// Makes a repository, within the limits of its tenant. Needs `twining_owner`.

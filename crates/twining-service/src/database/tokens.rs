@@ -225,7 +225,7 @@ fn principal_of(id: &str, row: &Row) -> Result<Principal, ServiceError> {
 }
 
 /// A grant as it is stored: `writer *`, `reader 01M7EB3QWY4C5CPJF6982ZJQ18`.
-fn grant_text(grant: &Grant) -> String {
+pub(super) fn grant_text(grant: &Grant) -> String {
     let repository = match &grant.repository {
         GrantScope::All => "*",
         GrantScope::One(id) => id.as_str(),
@@ -233,7 +233,7 @@ fn grant_text(grant: &Grant) -> String {
     format!("{} {repository}", grant.role.as_str())
 }
 
-fn read_grant(text: &str) -> Option<Grant> {
+pub(super) fn read_grant(text: &str) -> Option<Grant> {
     let (role, repository) = text.split_once(' ')?;
     let repository = match repository {
         "*" => GrantScope::All,

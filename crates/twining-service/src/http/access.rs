@@ -26,8 +26,10 @@ const BELIEVED: Duration = Duration::from_secs(3600);
 const FRESH: Duration = Duration::from_secs(10);
 /// Callers that are remembered for that.
 const MOST_KNOWN: usize = 10_000;
+/// With it a linked clone says how many seconds its oldest change has waited to be sent.
+const OUTBOX_AGE: &str = "twining-outbox-age";
 /// The longest token that is looked at.
-const MAX_TOKEN: usize = 128;
+const MAX_TOKEN: usize = 8 * 1024;
 
 /// A request that was let in.
 #[derive(Clone, Debug)]
@@ -110,7 +112,7 @@ impl KnownCallers {
     }
 }
 
-fn remember<K: Eq + Hash, V>(known: &Mutex<HashMap<K, (V, Instant)>>, key: K, value: V) {
+pub(super) fn remember<K: Eq + Hash, V>(known: &Mutex<HashMap<K, (V, Instant)>>, key: K, value: V) {
     let mut known = locked(known);
     if known.len() >= MOST_KNOWN {
         known.clear();
@@ -118,7 +120,7 @@ fn remember<K: Eq + Hash, V>(known: &Mutex<HashMap<K, (V, Instant)>>, key: K, va
     known.insert(key, (value, Instant::now()));
 }
 
-fn recall<K: Eq + Hash, V: Clone>(
+pub(super) fn recall<K: Eq + Hash, V: Clone>(
     known: &Mutex<HashMap<K, (V, Instant)>>,
     key: &K,
     most: Duration,
@@ -165,13 +167,21 @@ async fn admit(
     if !state.hosts.allow(&uri, &headers) {
         return Err(ApiError::wrong_host());
     }
-    let token = bearer_token(&headers).ok_or_else(ApiError::unauthorized)?;
-    let found = state.known.principal(&state.database, token).await?;
-    let principal = found.ok_or_else(ApiError::unauthorized)?;
+    let refused = || ApiError::unauthorized(state.oauth.metadata_url(uri.path()));
+    let token = bearer_token(&headers).ok_or_else(refused)?;
+    // Our own tokens have no dot, and access tokens of others have two.
+    let found = match token.contains('.') {
+        true => state.oauth.principal(&state.database, uri.path(), token).await?,
+        false => state.known.principal(&state.database, token).await?,
+    };
+    let principal = found.ok_or_else(refused)?;
     let running = state
         .rates
         .admit(&principal.token_id, principal.tenant.as_str(), now)
         .map_err(|wait| ApiError::too_many(wait.as_secs_f64().ceil() as u64))?;
+    if let Some(age) = headers.get(OUTBOX_AGE).and_then(|age| age.to_str().ok()?.parse().ok()) {
+        state.metrics.outbox_waited(&principal.token_id, Duration::from_secs(age), now);
+    }
     let (tenant, name) = repository_names(uri.path()).ok_or_else(ApiError::not_found)?;
     let found = state.known.repository(&state.database, &principal, (tenant, name)).await?;
     let repository = found.ok_or_else(ApiError::not_found)?;
@@ -187,7 +197,7 @@ fn bearer_token(headers: &HeaderMap) -> Option<&str> {
     let (scheme, token) = value.to_str().ok()?.split_once(' ')?;
     let is_token = scheme.eq_ignore_ascii_case("bearer")
         && token.len() <= MAX_TOKEN
-        && token.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_');
+        && token.bytes().all(|c| c.is_ascii_alphanumeric() || b"_-.".contains(&c));
     is_token.then_some(token)
 }
 
@@ -205,6 +215,13 @@ fn repository_names(path: &str) -> Option<(&str, &str)> {
     (is_there && is_name(&tenant) && is_name(&name)).then_some((tenant, name))
 }
 
+/// The two names of the path of an MCP endpoint.
+pub(super) fn endpoint_names(path: &str) -> Option<(&str, &str)> {
+    let (tenant, name) = repository_names(path)?;
+    (path.len() == tenant.len() + name.len() + 6 && path.ends_with("/mcp"))
+        .then_some((tenant, name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,6 +231,10 @@ mod tests {
     fn a_path_is_written_in_one_way_only() {
         assert_eq!(repository_names("/acme/shop/mcp"), Some(("acme", "shop")));
         assert_eq!(repository_names("/acme/shop-2.0/v1/since"), Some(("acme", "shop-2.0")));
+        assert_eq!(endpoint_names("/acme/shop/mcp"), Some(("acme", "shop")));
+        for other in ["/acme/shop/v1/since", "/acme/shop/v1/mcp", "/acme/shop/mcp/"] {
+            assert_eq!(endpoint_names(other), None, "{other}");
+        }
         each(
             [
                 "/acme/shop",

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::json;
+use twining_model::Id;
 use twining_store::{LogError, StoreError};
 
 use crate::error::ServiceError;
@@ -17,11 +18,20 @@ pub(super) struct ApiError {
     message: String,
     hint: Option<String>,
     retry_after: Option<u64>,
+    /// What a client is told to ask for, in `WWW-Authenticate`.
+    challenge: Option<String>,
 }
 
 impl ApiError {
     fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into(), hint: None, retry_after: None }
+        Self {
+            status,
+            code,
+            message: message.into(),
+            hint: None,
+            retry_after: None,
+            challenge: None,
+        }
     }
 
     fn with_hint(self, hint: impl Into<String>) -> Self {
@@ -37,10 +47,24 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, "invalid", message)
     }
 
-    /// No token, or none that is good.
-    pub(super) fn unauthorized() -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "a valid token is needed")
-            .with_hint("send `Authorization: Bearer twn_…`; an administrator issues tokens")
+    /// No token, or none that is good; `metadata` is where a client learns how to get one.
+    pub(super) fn unauthorized(metadata: Option<String>) -> Self {
+        let challenge = match metadata {
+            Some(url) => format!("Bearer resource_metadata=\"{url}\""),
+            None => "Bearer".to_owned(),
+        };
+        let error = Self::new(StatusCode::UNAUTHORIZED, "unauthorized", "a valid token is needed")
+            .with_hint("send `Authorization: Bearer twn_…`; an administrator issues tokens");
+        Self { challenge: Some(challenge), ..error }
+    }
+
+    /// An access token that was not issued for anything that is done here.
+    pub(super) fn needs_scope(scope: &str, metadata: Option<String>) -> Self {
+        let message = format!("the access token has none of our scopes, such as `{scope}`");
+        let url = metadata.map(|url| format!(", resource_metadata=\"{url}\"")).unwrap_or_default();
+        let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"{url}");
+        let error = Self::new(StatusCode::FORBIDDEN, "insufficient_scope", message);
+        Self { challenge: Some(challenge), ..error }
     }
 
     /// A request from another site, or for another.
@@ -57,6 +81,11 @@ impl ApiError {
     /// Nothing there, or nothing for this token: the answer is the same.
     pub(super) fn not_found() -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", "there is no such repository or route")
+    }
+
+    /// No such session, or that of another: the client begins a new one.
+    pub(super) fn no_session() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "no_session", "there is no such session")
     }
 
     /// Too many requests.
@@ -79,6 +108,13 @@ impl ApiError {
     pub(super) fn behind() -> Self {
         Self::new(StatusCode::CONFLICT, "behind", "others changed it in the meantime")
             .with_hint("follow, and plan again")
+    }
+
+    /// A clone that follows another repository than the one its address leads to.
+    pub(super) fn other_repository(id: &Id) -> Self {
+        let message = format!("this address leads to repository `{id}`, which is another one");
+        Self::new(StatusCode::CONFLICT, "other_repository", message)
+            .with_hint("check the address with who runs the service, and link the clone again")
     }
 
     /// The database does not answer, or whether it accepted something is unknown.
@@ -111,6 +147,8 @@ impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::Log(error) => error.into(),
+            // Somebody else has the folder for too long. The log may have taken what was sent.
+            StoreError::Locked { .. } => Self::unavailable(),
             error => Self::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "internal",
@@ -135,12 +173,26 @@ impl IntoResponse for ApiError {
         }
         let mut response = (self.status, Json(body)).into_response();
         let headers = response.headers_mut();
-        if self.status == StatusCode::UNAUTHORIZED {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        if let Some(challenge) = self.challenge.and_then(|text| HeaderValue::try_from(text).ok()) {
+            headers.insert(header::WWW_AUTHENTICATE, challenge);
         }
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_is_busy_is_no_refusal_of_what_the_log_may_have() {
+        let locked = StoreError::Locked { path: "lock".to_owned(), holder: None, waited_ms: 5_000 };
+        let error = ApiError::from(locked);
+        assert_eq!((error.status(), error.retry_after), (StatusCode::SERVICE_UNAVAILABLE, Some(1)));
+        let damaged = ApiError::from(StoreError::Damaged { what: "a line".to_owned() });
+        assert_eq!(damaged.status(), StatusCode::INTERNAL_SERVER_ERROR);
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use axum::Router;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -15,6 +16,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
+use super::header_clock::{ClockedStream, HeaderClock};
 use super::router::ServiceState;
 
 /// Clients that may wait to be accepted: after a restart they all come at once.
@@ -23,6 +25,8 @@ const BACKLOG: u32 = 4096;
 const MAX_CONNECTIONS: u32 = 20_000;
 /// How long a client may take for its headers, and for the handshake of TLS.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a connection may be idle between requests.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
 /// A port that is open.
 pub(super) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
@@ -100,12 +104,22 @@ async fn answer(
     router: Router,
     mut ending: watch::Receiver<bool>,
 ) {
+    let clock = HeaderClock::new();
+    let routes = TowerToHyperService::new(router);
+    let timed = clock.clone();
+    let service = service_fn(move |request| {
+        timed.headers_came();
+        let (answer, timed) = (routes.call(request), timed.clone());
+        async move { answer.await.inspect(|_| timed.answered()) }
+    });
+    // hyper's own limit covers the time between requests too.
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .header_read_timeout(IDLE_TIMEOUT)
+        .serve_connection(TokioIo::new(ClockedStream::new(stream, clock.clone())), service);
     tokio::pin!(connection);
     tokio::select! {
+        () = clock.too_slow(HEADER_TIMEOUT) => return,
         // A client that goes away is no error of ours.
         _ = connection.as_mut() => return,
         _ = ending.wait_for(|is_ending| *is_ending) => connection.as_mut().graceful_shutdown(),

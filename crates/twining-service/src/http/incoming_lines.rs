@@ -22,6 +22,7 @@ pub(super) fn signed(line: NewLine, principal: &Principal) -> NewLine {
     change.relations.iter_mut().for_each(|relation| sign(&mut relation.origin));
     let traces = change.traces.iter_mut().chain(&mut change.imported_traces);
     traces.for_each(|trace| sign(&mut trace.origin));
+    change.anchors.iter_mut().for_each(|anchor| sign(&mut anchor.origin));
     for amendment in &mut change.amendments {
         amendment.set.remove("origin");
     }

@@ -5,27 +5,32 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{Extension, RawQuery, State};
-use axum::response::{IntoResponse, Json, Response};
+use axum::http::HeaderMap;
+use axum::response::Json;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use twining_model::{Id, limits};
-use twining_store::{LogBase, NewLine};
+use twining_store::{CondensedLines, LOG_VERSION, Log, LogBase, NewLine, condense};
 
 use super::access::AdmittedRequest;
 use super::api_error::ApiError;
-use super::claims::{self, CLAIMS};
 use super::incoming_lines::{MAX_LINES, made_decisions, signed};
 use super::router::{ServiceState, read_body};
-use crate::database::{DocRow, LogRow};
+use crate::database::{DocRow, LogRow, RepositoryRow};
 use crate::error::ServiceError;
-use crate::principal::{AccessRole, RemoteCaller, acting_as};
+use crate::principal::{AccessRole, PrincipalKind, RemoteCaller, acting_as};
 use crate::repositories::OpenRepository;
+use crate::shared_docs::claims::{self, CLAIMS};
 
 /// The largest body of lines.
 const MAX_APPEND_BYTES: usize = 8 * 1024 * 1024;
 /// Lines of one answer.
 const MAX_ANSWERED: usize = 1024;
+/// Lines that become one snapshot; fewer if they are large.
+const MAX_CONDENSED: usize = 20_000;
+/// The repository that a clone means: it follows that one, whatever an address leads to by now.
+const MEANT_REPOSITORY: &str = "twining-repository";
 /// The longest that a question for new lines waits.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
@@ -73,9 +78,11 @@ type Admitted = Extension<AdmittedRequest>;
 pub(super) async fn append(
     State(state): Shared,
     Extension(admitted): Admitted,
+    headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Value>, ApiError> {
     admitted.require(AccessRole::Writer)?;
+    is_meant(&headers, &admitted)?;
     let AppendBody { base, lines } = parsed(body, MAX_APPEND_BYTES).await?;
     if lines.is_empty() || lines.len() > MAX_LINES {
         return Err(ApiError::invalid(format!("send 1 to {MAX_LINES} lines")));
@@ -134,6 +141,16 @@ fn decisions_are_new(open: &OpenRepository, lines: &[NewLine]) -> Result<(), Api
     Ok(())
 }
 
+/// Refuses a clone that follows another repository: nothing of it is taken. The header grants and
+/// selects nothing; path and token alone say where a request goes.
+fn is_meant(headers: &HeaderMap, admitted: &AdmittedRequest) -> Result<(), ApiError> {
+    let is_other = |meant: &str| meant != admitted.repository.id.as_str();
+    match headers.get(MEANT_REPOSITORY).map(|meant| meant.to_str().unwrap_or_default()) {
+        Some(meant) if is_other(meant) => Err(ApiError::other_repository(&admitted.repository.id)),
+        _ => Ok(()),
+    }
+}
+
 /// `GET v1/since?after=N&limit=M&wait=S`
 pub(super) async fn since(
     State(state): Shared,
@@ -167,29 +184,35 @@ pub(super) async fn since(
     };
     admitted.note.called("since", "ok");
     let lines: Vec<_> = lines.iter().map(LineOut::of).collect();
-    Ok(Json(json!({"lines": lines, "head": head})))
+    // A clone writes what it sends in the words that the log will have.
+    let signature = json!({
+        "principal": admitted.principal.name,
+        "is_person": admitted.principal.kind == PrincipalKind::Person,
+    });
+    let answer = json!({"lines": lines, "head": head, "repository": repo, "signature": signature});
+    Ok(Json(answer))
 }
 
-/// `GET v1/snapshot`: every line up to the head, one JSON object a line.
+/// `GET v1/snapshot?after=N`: what comes after a line, as few large changes.
 pub(super) async fn snapshot(
     State(state): Shared,
     Extension(admitted): Admitted,
-) -> Result<Response, ApiError> {
-    let (tenant, repo) = (&admitted.repository.tenant, &admitted.repository.id);
-    let head = state.database.head(tenant, repo).await?;
-    let (mut text, mut after) = (Vec::new(), 0);
-    while after < head {
-        let lines = state.database.lines_since(tenant, repo, after, MAX_ANSWERED).await?;
-        let Some(last) = lines.last() else { break };
-        after = last.seq;
-        for line in lines.iter().filter(|line| line.seq <= head) {
-            serde_json::to_writer(&mut text, &LineOut::of(line))
-                .map_err(|_| ApiError::unavailable())?;
-            text.push(b'\n');
-        }
-    }
+    RawQuery(query): RawQuery,
+) -> Result<Json<Value>, ApiError> {
+    let after = number_in(&query.unwrap_or_default(), "after")?.unwrap_or(0);
+    let RepositoryRow { tenant, id, .. } = admitted.repository.clone();
+    let head = state.database.head(&tenant, &id).await?;
+    let calls = Arc::clone(&state);
+    let of = tenant.clone();
+    let condensed = calls.calls.run(&tenant, move || {
+        let lines = state.database.log(&of, &id).since(after, MAX_CONDENSED)?;
+        Ok::<_, ApiError>(condense(&lines))
+    });
+    let CondensedLines { through, changes } =
+        condensed.await??.unwrap_or(CondensedLines { through: after, changes: Vec::new() });
     admitted.note.called("snapshot", "ok");
-    Ok(([("content-type", "application/x-ndjson")], text).into_response())
+    let head = head.max(through);
+    Ok(Json(json!({"v": LOG_VERSION, "changes": changes, "through": through, "head": head})))
 }
 
 /// `GET v1/claims`
@@ -208,9 +231,11 @@ pub(super) async fn read_claims(
 pub(super) async fn replace_claims(
     State(state): Shared,
     Extension(admitted): Admitted,
+    headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Value>, ApiError> {
     admitted.require(AccessRole::Writer)?;
+    is_meant(&headers, &admitted)?;
     let ClaimsBody { version, body } = parsed(body, limits::AGENTS_BYTES).await?;
     if !claims::is_claim_list(&body) {
         return Err(ApiError::invalid("`body` must be the JSON of all claims"));

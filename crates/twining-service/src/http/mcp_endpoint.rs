@@ -1,5 +1,5 @@
-//! MCP over Streamable HTTP, in both eras of the protocol and without sessions: any node answers
-//! any request. The tools are the program's; the role and the repository come from the door.
+//! MCP over Streamable HTTP, in both eras of the protocol and without sessions, unless a node was
+//! started with them: any node answers any request. The tools are the program's; the role and the repository come from the door.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -17,19 +17,23 @@ use rmcp::model::{
     ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
-use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{RoleServer, ServerHandler};
-use serde_json::{Map, Value};
-use twining_model::text;
+use serde_json::{Map, Value, json};
+use tokio::runtime::Handle;
+use twining_model::{Id, Time, text};
 
 use super::access::AdmittedRequest;
 use super::api_error::ApiError;
-use super::claims;
+use super::confirmation::{self, Confirmation};
+use super::keyed_calls::{self, MAX_KEY, META_KEY, line_key_of};
 use super::router::{ServiceState, read_body};
-use crate::database::AuditEntry;
+use crate::database::{AuditEntry, RepositoryRow};
 use crate::error::ServiceError;
 use crate::principal::{AccessRole, RemoteCaller, acting_as};
+use crate::repositories::OpenRepository;
+use crate::shared_docs::{claims, presence};
 
 /// The largest body of a call.
 const MAX_BYTES: usize = 1024 * 1024;
@@ -51,8 +55,14 @@ pub trait ToolCatalog: Send + Sync + 'static {
     /// What a call of a tool with these arguments takes; none if there is no such tool.
     fn access(&self, tool: &str, arguments: &Map<String, Value>) -> Option<ToolAccess>;
 
+    /// The answer to a call that was carried out.
+    fn answered(&self, answer: Value) -> CallToolResult;
+
     /// The answer to a call that the role does not allow.
     fn forbidden(&self, has: AccessRole, needs: AccessRole) -> CallToolResult;
+
+    /// The answer to a call that the person declined.
+    fn declined(&self) -> CallToolResult;
 
     /// The answer to a call that could not be carried out now.
     fn unavailable(&self, error: &ServiceError) -> CallToolResult;
@@ -69,10 +79,20 @@ pub struct ToolAccess {
     pub reads: bool,
     /// Whether it looks at claims or changes them: those are in no log.
     pub uses_claims: bool,
+    /// Whether a person may have to be asked first.
+    pub asks: bool,
+}
+
+/// How a call goes on after a person was to be asked.
+enum AskedCall {
+    /// It is carried out, confirmed or not.
+    Run { confirmed: bool },
+    /// It is answered: with the question, or because they declined.
+    Answer(Box<CallToolResponse>),
 }
 
 /// The protocol's own server.
-pub(super) type McpService = StreamableHttpService<McpEndpoint, NeverSessionManager>;
+pub(super) type McpService = StreamableHttpService<McpEndpoint, LocalSessionManager>;
 
 /// What answers calls; one for each request.
 #[derive(Clone)]
@@ -88,18 +108,29 @@ struct Unavailable(Arc<OnceLock<()>>);
 /// The protocol's server for these repositories.
 pub(super) fn service(state: &Arc<ServiceState>) -> McpService {
     let config = StreamableHttpServerConfig::default()
-        .with_legacy_session_mode(false)
+        .with_legacy_session_mode(state.sessions.are_on())
         .with_json_response(true)
         .with_allowed_hosts(state.hosts.names().iter().cloned())
         .enforce_origin_validation()
         .with_max_request_body_bytes(MAX_BYTES);
     let endpoint = McpEndpoint { state: Arc::clone(state), tools: Arc::new(state.tools.tools()) };
-    StreamableHttpService::new(move || Ok(endpoint.clone()), Arc::default(), config)
+    StreamableHttpService::new(
+        move || Ok(endpoint.clone()),
+        Arc::clone(&state.sessions.manager),
+        config,
+    )
 }
 
 /// Answers a request that was let in.
-pub(super) async fn answer(mcp: &McpService, request: Request) -> Result<Response, ApiError> {
+pub(super) async fn answer(
+    state: &ServiceState,
+    mcp: &McpService,
+    request: Request,
+) -> Result<Response, ApiError> {
     let (mut parts, body) = request.into_parts();
+    let admitted = parts.extensions.get::<AdmittedRequest>().cloned();
+    let admitted = admitted.ok_or_else(ApiError::not_found)?;
+    state.sessions.admit(&parts.headers, &admitted).await?;
     let body = if parts.method == Method::POST {
         Body::from(read_body(body, MAX_BYTES).await?)
     } else {
@@ -112,6 +143,7 @@ pub(super) async fn answer(mcp: &McpService, request: Request) -> Result<Respons
         *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
+    state.sessions.note(response.headers(), &admitted).await;
     Ok(response)
 }
 
@@ -121,44 +153,89 @@ impl McpEndpoint {
         request: CallToolRequestParams,
         access: ToolAccess,
         caller: RemoteCaller,
+        key: Option<Id>,
         admitted: &AdmittedRequest,
     ) -> Result<CallToolResult, ServiceError> {
         let _alone = match access.uses_claims && !access.reads {
             true => Some(self.state.claims.lock().await),
             false => None,
         };
-        let (state, runtime) = (Arc::clone(&self.state), tokio::runtime::Handle::current());
+        let (state, runtime) = (Arc::clone(&self.state), Handle::current());
         let repository = admitted.repository.clone();
         let call = move || {
             acting_as(&caller.principal, || {
                 let open = state.repositories.get(&repository.tenant, &repository.id)?;
                 let arguments = request.arguments.unwrap_or_default();
                 let run = || open.memory.call(&request.name, arguments.clone(), &caller);
-                if !access.reads && access.uses_claims {
-                    return claims::change(
-                        &state.database,
-                        &runtime,
-                        &open,
-                        &caller,
-                        &repository,
-                        run,
-                    );
-                }
-                if access.reads {
-                    // Without the database the folder still answers, as of when it was there.
-                    match open.catch_up() {
-                        Err(error) if !error.is_temporary() => return Err(error),
-                        _ => {}
+                let result = match (access.reads, access.uses_claims) {
+                    (true, _) => read(&state, &runtime, &open, &repository, access, run),
+                    (false, true) => {
+                        claims::change(&state.database, &runtime, &open, &caller, &repository, run)
                     }
-                    if access.uses_claims {
-                        let _ = claims::take_over(&state.database, &runtime, &open, &repository);
-                    }
-                }
-                Ok(run())
+                    (false, false) => match &key {
+                        Some(key) => keyed_calls::once(&state, key, &open, &repository, run),
+                        None => Ok(run()),
+                    },
+                };
+                presence::share(&state.database, &open, &repository);
+                result
             })
         };
         let tenant = &admitted.repository.tenant;
         let outcome = self.state.calls.run(tenant, call).await;
+        outcome.unwrap_or_else(|_| Err(ServiceError::Unreachable("the call was cut off".into())))
+    }
+
+    /// Asks the person behind the token, or takes the answer that the call brought along.
+    async fn confirm(
+        &self,
+        request: &CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+        caller: &RemoteCaller,
+        admitted: &AdmittedRequest,
+    ) -> AskedCall {
+        let complete = |result| AskedCall::Answer(Box::new(CallToolResponse::Complete(result)));
+        let unavailable = |error: ServiceError| complete(self.state.tools.unavailable(&error));
+        if !confirmation::can_be_asked(context, admitted) {
+            return AskedCall::Run { confirmed: false };
+        }
+        let database = &self.state.database;
+        if let Some(answer) = confirmation::answer_in(request) {
+            let read = confirmation::read(database, admitted, request, caller, answer).await;
+            return match read {
+                Ok(Confirmation::Given) => AskedCall::Run { confirmed: true },
+                Ok(Confirmation::Missing) => AskedCall::Run { confirmed: false },
+                Ok(Confirmation::Declined) => complete(self.state.tools.declined()),
+                Err(error) => unavailable(error),
+            };
+        }
+        let question = match self.question(request, caller, admitted).await {
+            Ok(Some(question)) => question,
+            Ok(None) => return AskedCall::Run { confirmed: false },
+            Err(error) => return unavailable(error),
+        };
+        let asked = confirmation::ask(database, admitted, request, caller, &question).await;
+        match asked {
+            Ok(asked) => AskedCall::Answer(Box::new(CallToolResponse::InputRequired(asked))),
+            Err(error) => unavailable(error),
+        }
+    }
+
+    async fn question(
+        &self,
+        request: &CallToolRequestParams,
+        caller: &RemoteCaller,
+        admitted: &AdmittedRequest,
+    ) -> Result<Option<String>, ServiceError> {
+        let (state, repository) = (Arc::clone(&self.state), admitted.repository.clone());
+        let (request, caller) = (request.clone(), caller.clone());
+        let question = move || {
+            let open = state.repositories.get(&repository.tenant, &repository.id)?;
+            open.catch_up()?;
+            let arguments = request.arguments.unwrap_or_default();
+            Ok(open.memory.question(&request.name, arguments, &caller))
+        };
+        let outcome = self.state.calls.run(&admitted.repository.tenant, question).await;
         outcome.unwrap_or_else(|_| Err(ServiceError::Unreachable("the call was cut off".into())))
     }
 
@@ -175,6 +252,46 @@ impl McpEndpoint {
         if self.state.database.audit(&entry).await.is_err() {
             self.state.log.event("an audit entry could not be written");
         }
+    }
+}
+
+/// Runs a verb that reads, on everything that was acknowledged before.
+fn read(
+    state: &ServiceState,
+    runtime: &Handle,
+    open: &OpenRepository,
+    repository: &RepositoryRow,
+    access: ToolAccess,
+    run: impl Fn() -> CallToolResult,
+) -> Result<CallToolResult, ServiceError> {
+    let is_current = open.catch_up().and_then(|()| {
+        if access.uses_claims {
+            claims::take_over(&state.database, runtime, open, repository)?;
+            presence::take_over(&state.database, open, repository)?;
+        }
+        Ok(())
+    });
+    match is_current {
+        Ok(()) => Ok(run()),
+        // Without the database the folder still answers, and says as of when.
+        Err(error) if error.is_temporary() => Ok(with_as_of(&*state.tools, run(), open.as_of()?)),
+        Err(error) => Err(error),
+    }
+}
+
+/// An answer that says until when the folder had every line; `null` if that is not known.
+fn with_as_of(
+    tools: &dyn ToolCatalog,
+    result: CallToolResult,
+    as_of: Option<Time>,
+) -> CallToolResult {
+    match &result.structured_content {
+        Some(Value::Object(answer)) if result.is_error != Some(true) => {
+            let mut answer = answer.clone();
+            answer.insert("as_of".to_owned(), json!(as_of));
+            tools.answered(Value::Object(answer))
+        }
+        _ => result,
     }
 }
 
@@ -236,18 +353,39 @@ impl ServerHandler for McpEndpoint {
             let message = format!("there is no tool `{name}` here; tools/list names them");
             return Err(ErrorData::invalid_params(message, None));
         };
+        let key = match context.meta.get(META_KEY) {
+            None => None,
+            Some(Value::String(key)) if (1..=MAX_KEY).contains(&key.len()) => {
+                Some(line_key_of(key, &admitted.principal, access.verb))
+            }
+            Some(_) => {
+                let message = format!("`{META_KEY}` must be a text of 1 to {MAX_KEY} bytes");
+                return Err(ErrorData::invalid_params(message, None));
+            }
+        };
         let root = parts.headers.get(ROOT).and_then(|root| root.to_str().ok());
-        let caller = RemoteCaller {
+        let mut caller = RemoteCaller {
             principal: admitted.principal.clone(),
             role: admitted.role,
             client: context.client_info().map(|client| text::excerpt(&client.name, 80)),
             root: root.filter(|root| root.len() <= MAX_ROOT).map(str::to_owned),
             confirmed: false,
         };
+        if access.asks && admitted.role >= access.role {
+            match self.confirm(&request, &context, &caller, admitted).await {
+                AskedCall::Run { confirmed } => caller.confirmed = confirmed,
+                AskedCall::Answer(answer) => {
+                    admitted.note.called(access.verb, "asked");
+                    self.state.metrics.called(access.verb, "asked", since.elapsed());
+                    return Ok(*answer);
+                }
+            }
+        }
+        let confirmed = caller.confirmed;
         let result = if admitted.role < access.role {
             self.state.tools.forbidden(admitted.role, access.role)
         } else {
-            let called = self.call(request, access, caller, admitted).await;
+            let called = self.call(request, access, caller, key, admitted).await;
             called.unwrap_or_else(|error| self.state.tools.unavailable(&error))
         };
         let outcome = match admitted.role < access.role {
@@ -260,6 +398,7 @@ impl ServerHandler for McpEndpoint {
             let _ = status.0.set(());
         }
         if outcome == "forbidden" || access.role >= AccessRole::Maintainer {
+            let outcome = if confirmed && outcome == "ok" { "confirmed" } else { outcome };
             self.audit(admitted, access, outcome).await;
         }
         admitted.note.called(access.verb, outcome);

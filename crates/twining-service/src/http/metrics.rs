@@ -1,13 +1,27 @@
 //! What Prometheus asks for, on a port of its own: it has a tenant's name in no label.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-/// Upper ends of the buckets of times, in seconds.
-const SECONDS: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0];
+use crate::histogram::{Histogram, SECONDS};
+
+/// How long what a clone said of its outbox counts, and of how many clones.
+const OUTBOX_FRESH: Duration = Duration::from_secs(60);
+const OUTBOXES: usize = 10_000;
+
+/// What a node is like at the moment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NodeGauges {
+    /// Repositories that are open.
+    pub(super) open_repositories: usize,
+    /// How long the one that is latest has been behind its log.
+    pub(super) lag: Duration,
+    /// Whether the node should be sent requests.
+    pub(super) is_ready: bool,
+}
 
 /// Everything that is counted on this node.
 #[derive(Debug, Default)]
@@ -15,15 +29,10 @@ pub(super) struct Metrics {
     calls: Mutex<BTreeMap<(String, String), u64>>,
     times: Mutex<BTreeMap<String, Histogram>>,
     refusals: Mutex<BTreeMap<u16, u64>>,
+    /// By the token's id: how long the oldest change of a clone has waited, and when it said so.
+    outbox_ages: Mutex<HashMap<String, (Duration, Instant)>>,
     /// Connections that are open.
     pub(super) connections: AtomicI64,
-}
-
-#[derive(Debug, Default)]
-struct Histogram {
-    buckets: [u64; SECONDS.len()],
-    count: u64,
-    sum: f64,
 }
 
 impl Metrics {
@@ -32,13 +41,22 @@ impl Metrics {
         let key = (verb.to_owned(), outcome.to_owned());
         *locked(&self.calls).entry(key).or_default() += 1;
         let mut times = locked(&self.times);
-        let histogram = times.entry(verb.to_owned()).or_default();
-        let seconds = took.as_secs_f64();
-        for (bucket, end) in histogram.buckets.iter_mut().zip(SECONDS) {
-            *bucket += u64::from(seconds <= end);
+        let histogram = times.entry(verb.to_owned()).or_insert_with(|| Histogram::new(SECONDS));
+        histogram.add(took.as_secs_f64());
+    }
+
+    /// Notes how long the oldest change of a linked clone has waited to be sent.
+    pub(super) fn outbox_waited(&self, token: &str, age: Duration, now: Instant) {
+        let mut ages = locked(&self.outbox_ages);
+        if ages.len() >= OUTBOXES {
+            ages.retain(|_, (_, at)| now.saturating_duration_since(*at) < OUTBOX_FRESH);
         }
-        histogram.count += 1;
-        histogram.sum += seconds;
+        let is_fresh = |at: Instant| now.saturating_duration_since(at) < OUTBOX_FRESH;
+        // What waited for an hour and was sent a moment ago should be seen by who asks in between.
+        let is_less = ages.get(token).is_some_and(|(known, at)| is_fresh(*at) && *known > age);
+        if ages.len() < OUTBOXES && !is_less {
+            ages.insert(token.to_owned(), (age, now));
+        }
     }
 
     /// Counts a request that was refused at the door.
@@ -47,44 +65,36 @@ impl Metrics {
     }
 
     /// All of it in Prometheus' text format.
-    pub(super) fn render(&self, open_repositories: usize, is_ready: bool) -> String {
+    pub(super) fn render(&self, node: &NodeGauges, now: Instant) -> String {
         let mut text = String::new();
-        let mut line = |line: std::fmt::Arguments<'_>| {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{line}");
-        };
-        line(format_args!("# TYPE twining_calls_total counter"));
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "# TYPE twining_calls_total counter");
         for ((verb, outcome), count) in locked(&self.calls).iter() {
-            line(format_args!(
+            let _ = writeln!(
+                text,
                 "twining_calls_total{{verb=\"{verb}\",outcome=\"{outcome}\"}} {count}"
-            ));
+            );
         }
-        line(format_args!("# TYPE twining_call_seconds histogram"));
+        let _ = writeln!(text, "# TYPE twining_call_seconds histogram");
         for (verb, times) in locked(&self.times).iter() {
-            for (end, count) in SECONDS.iter().zip(times.buckets) {
-                line(format_args!(
-                    "twining_call_seconds_bucket{{verb=\"{verb}\",le=\"{end}\"}} {count}"
-                ));
-            }
-            let Histogram { count, sum, .. } = times;
-            line(format_args!(
-                "twining_call_seconds_bucket{{verb=\"{verb}\",le=\"+Inf\"}} {count}"
-            ));
-            line(format_args!("twining_call_seconds_sum{{verb=\"{verb}\"}} {sum}"));
-            line(format_args!("twining_call_seconds_count{{verb=\"{verb}\"}} {count}"));
+            times.render(&mut text, "twining_call_seconds", &format!("verb=\"{verb}\""));
         }
-        line(format_args!("# TYPE twining_refusals_total counter"));
+        let _ = writeln!(text, "# TYPE twining_refusals_total counter");
         for (status, count) in locked(&self.refusals).iter() {
-            line(format_args!("twining_refusals_total{{status=\"{status}\"}} {count}"));
+            let _ = writeln!(text, "twining_refusals_total{{status=\"{status}\"}} {count}");
         }
-        let connections = self.connections.load(Ordering::Relaxed);
+        let ages = locked(&self.outbox_ages);
+        let fresh =
+            ages.values().filter(|(_, at)| now.saturating_duration_since(*at) < OUTBOX_FRESH);
+        let outbox_age = fresh.map(|(age, _)| *age).max().unwrap_or_default();
         for (name, value) in [
-            ("twining_connections", connections.to_string()),
-            ("twining_open_repositories", open_repositories.to_string()),
-            ("twining_ready", u8::from(is_ready).to_string()),
+            ("twining_connections", self.connections.load(Ordering::Relaxed).to_string()),
+            ("twining_open_repositories", node.open_repositories.to_string()),
+            ("twining_lag_seconds", node.lag.as_secs_f64().to_string()),
+            ("twining_outbox_age_seconds", outbox_age.as_secs_f64().to_string()),
+            ("twining_ready", u8::from(node.is_ready).to_string()),
         ] {
-            line(format_args!("# TYPE {name} gauge"));
-            line(format_args!("{name} {value}"));
+            let _ = writeln!(text, "# TYPE {name} gauge\n{name} {value}");
         }
         text
     }
@@ -103,16 +113,23 @@ mod tests {
         let metrics = Metrics::default();
         metrics.called("post", "ok", Duration::from_millis(4));
         metrics.refused(401);
-        let text = metrics.render(3, true);
+        let now = Instant::now();
+        metrics.outbox_waited("a", Duration::from_secs(7), now);
+        metrics.outbox_waited("b", Duration::from_secs(3), now);
+        let node = NodeGauges { open_repositories: 3, lag: Duration::ZERO, is_ready: true };
+        let text = metrics.render(&node, now);
         for line in [
             "twining_calls_total{verb=\"post\",outcome=\"ok\"} 1",
             "twining_call_seconds_bucket{verb=\"post\",le=\"0.0025\"} 0",
             "twining_call_seconds_bucket{verb=\"post\",le=\"0.005\"} 1",
             "twining_refusals_total{status=\"401\"} 1",
             "twining_open_repositories 3",
+            "twining_outbox_age_seconds 7",
             "twining_ready 1",
         ] {
             assert!(text.lines().any(|is| is == line), "{line} is not in\n{text}");
         }
+        let later = metrics.render(&node, now + OUTBOX_FRESH);
+        assert!(later.contains("twining_outbox_age_seconds 0\n"), "{later}");
     }
 }

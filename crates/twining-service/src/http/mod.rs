@@ -7,22 +7,27 @@
 mod access;
 mod api_error;
 mod blocking_calls;
-mod claims;
+mod confirmation;
 mod connections;
+mod header_clock;
 mod hosts;
 mod incoming_lines;
+mod keyed_calls;
 mod log_routes;
 mod mcp_endpoint;
 mod metrics;
+mod oauth;
 mod rates;
 mod readiness;
 mod request_log;
 mod router;
 mod server;
+mod sessions;
 mod tls;
 
 pub use hosts::HostRules;
 pub use mcp_endpoint::{ToolAccess, ToolCatalog};
+pub use oauth::{PublicUrl, check_key_address};
 pub use rates::CallRates;
 pub use server::{ServeOptions, ServiceParts, serve};
 pub use tls::TlsFiles;

@@ -1,4 +1,5 @@
-//! Whether this node should be sent requests: the database answers, and nobody asked us to end.
+//! Whether this node should be sent requests: the database answers and has our schema, the folders
+//! keep up with their logs, and nobody asked us to end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -8,6 +9,8 @@ use crate::database::Database;
 
 /// How long the database may be silent.
 const SILENCE: Duration = Duration::from_secs(5);
+/// How long a folder may be behind its log.
+const MAX_LAG: Duration = Duration::from_secs(5);
 /// How often it is asked.
 const INTERVAL: Duration = Duration::from_secs(1);
 
@@ -24,10 +27,12 @@ impl Readiness {
         Self { answered: Mutex::new(now), is_ending: AtomicBool::new(false) }
     }
 
-    /// Whether this node should be sent requests.
-    pub(super) fn is_ready(&self, now: Instant) -> bool {
+    /// Whether this node, whose latest folder is so far behind, should be sent requests.
+    pub(super) fn is_ready(&self, lag: Duration, now: Instant) -> bool {
         let answered = *self.answered.lock().unwrap_or_else(PoisonError::into_inner);
-        !self.is_ending.load(Ordering::Relaxed) && now.saturating_duration_since(answered) < SILENCE
+        !self.is_ending.load(Ordering::Relaxed)
+            && now.saturating_duration_since(answered) < SILENCE
+            && lag < MAX_LAG
     }
 
     /// From now on it should not.
@@ -38,7 +43,8 @@ impl Readiness {
     /// Asks the database for as long as the node lives.
     pub(super) async fn watch(&self, database: &Database) {
         loop {
-            if let Ok(Ok(())) = tokio::time::timeout(SILENCE, database.ping()).await {
+            let checked = tokio::time::timeout(SILENCE, database.check_migrations()).await;
+            if let Ok(Ok(())) = checked {
                 *self.answered.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
             }
             tokio::time::sleep(INTERVAL).await;

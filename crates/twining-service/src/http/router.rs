@@ -17,10 +17,12 @@ use super::blocking_calls::BlockingCalls;
 use super::hosts::HostRules;
 use super::log_routes;
 use super::mcp_endpoint::{self, McpService, ToolCatalog};
-use super::metrics::Metrics;
+use super::metrics::{Metrics, NodeGauges};
+use super::oauth::{self, ResourceServer};
 use super::rates::RateLimits;
 use super::readiness::Readiness;
 use super::request_log::RequestLog;
+use super::sessions::SessionOwners;
 use crate::database::Database;
 use crate::repositories::OpenRepositories;
 
@@ -34,10 +36,12 @@ pub(super) struct ServiceState {
     pub(super) tools: Arc<dyn ToolCatalog>,
     pub(super) hosts: HostRules,
     pub(super) known: KnownCallers,
+    pub(super) oauth: ResourceServer,
     pub(super) rates: RateLimits,
     pub(super) calls: BlockingCalls,
     /// Claims are changed one after the other on a node, so that nodes meet less often.
     pub(super) claims: tokio::sync::Mutex<()>,
+    pub(super) sessions: SessionOwners,
     pub(super) metrics: Metrics,
     pub(super) readiness: Readiness,
     pub(super) log: RequestLog,
@@ -46,7 +50,8 @@ pub(super) struct ServiceState {
 /// Everything that is served to the world.
 pub(super) fn routes(state: &Arc<ServiceState>) -> Router {
     let mcp = mcp_endpoint::service(state);
-    let answer = move |request| mcp_answer(mcp.clone(), request);
+    let shared = Arc::clone(state);
+    let answer = move |request| mcp_answer(Arc::clone(&shared), mcp.clone(), request);
     Router::new()
         .route("/{tenant}/{repo}/mcp", any(answer))
         .route("/{tenant}/{repo}/v1/append", post(log_routes::append))
@@ -59,6 +64,8 @@ pub(super) fn routes(state: &Arc<ServiceState>) -> Router {
         .fallback(|| async { ApiError::not_found() })
         .method_not_allowed_fallback(|| async { StatusCode::METHOD_NOT_ALLOWED })
         .layer(from_fn_with_state(Arc::clone(state), access::guard))
+        // Asked by who has no token yet.
+        .route("/.well-known/oauth-protected-resource/{*endpoint}", get(oauth::metadata))
         // One word to anybody, whatever name they call us by.
         .route("/healthz", get(|| async { "ok" }))
         .route("/readyz", get(is_ready))
@@ -79,12 +86,17 @@ pub(super) async fn read_body(body: Body, max_bytes: usize) -> Result<Bytes, Api
     }
 }
 
-async fn mcp_answer(mcp: McpService, request: axum::extract::Request) -> Response {
-    mcp_endpoint::answer(&mcp, request).await.unwrap_or_else(IntoResponse::into_response)
+async fn mcp_answer(
+    state: Arc<ServiceState>,
+    mcp: McpService,
+    request: axum::extract::Request,
+) -> Response {
+    mcp_endpoint::answer(&state, &mcp, request).await.unwrap_or_else(IntoResponse::into_response)
 }
 
 async fn is_ready(State(state): State<Arc<ServiceState>>) -> (StatusCode, &'static str) {
-    if state.readiness.is_ready(Instant::now()) {
+    let now = Instant::now();
+    if state.readiness.is_ready(state.repositories.longest_lag(now), now) {
         (StatusCode::OK, "ready")
     } else {
         (StatusCode::SERVICE_UNAVAILABLE, "unready")
@@ -92,5 +104,14 @@ async fn is_ready(State(state): State<Arc<ServiceState>>) -> (StatusCode, &'stat
 }
 
 async fn metrics(State(state): State<Arc<ServiceState>>) -> String {
-    state.metrics.render(state.repositories.count(), state.readiness.is_ready(Instant::now()))
+    let now = Instant::now();
+    let lag = state.repositories.longest_lag(now);
+    let node = NodeGauges {
+        open_repositories: state.repositories.count(),
+        lag,
+        is_ready: state.readiness.is_ready(lag, now),
+    };
+    let mut text = state.metrics.render(&node, now);
+    state.database.write_metrics().render(&mut text);
+    text
 }

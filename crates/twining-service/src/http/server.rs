@@ -15,10 +15,12 @@ use super::connections::{Acceptor, listen};
 use super::hosts::HostRules;
 use super::mcp_endpoint::ToolCatalog;
 use super::metrics::Metrics;
+use super::oauth::{PublicUrl, ResourceServer};
 use super::rates::{CallRates, RateLimits};
 use super::readiness::Readiness;
 use super::request_log::RequestLog;
 use super::router::{ServiceState, metrics_routes, routes};
+use super::sessions::SessionOwners;
 use super::tls::TlsFiles;
 use crate::database::Database;
 use crate::error::ServiceError;
@@ -40,12 +42,16 @@ pub struct ServeOptions {
     pub behind_proxy: bool,
     /// The names it is reached by.
     pub hosts: HostRules,
+    /// Where it is reached from outside, for access tokens by OAuth.
+    pub public_url: Option<PublicUrl>,
     /// Where its folders are.
     pub data: PathBuf,
     /// Repositories that are open at a time.
     pub open_limit: usize,
     /// How often a token and a tenant may call.
     pub rates: CallRates,
+    /// Whether clients of the protocol before 2026-07-28 get sessions, which are of this node.
+    pub sessions: bool,
     /// How long it still takes connections after it was told to end, so that whoever sends
     /// requests notices first.
     pub drain: Duration,
@@ -102,9 +108,11 @@ pub async fn serve(
         tools,
         hosts: options.hosts,
         known: KnownCallers::default(),
+        oauth: ResourceServer::new(options.public_url, Arc::clone(&ids)),
         rates: RateLimits::new(options.rates),
         calls: BlockingCalls::new(),
         claims: tokio::sync::Mutex::default(),
+        sessions: SessionOwners::new(options.sessions),
         metrics: Metrics::default(),
         readiness: Readiness::new(Instant::now()),
         log: RequestLog::new(ids),

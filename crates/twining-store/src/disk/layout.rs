@@ -30,6 +30,8 @@ pub(crate) const POLICY: &str = "policy.yml";
 pub(crate) const TURNS: &str = "turns";
 /// What rules stopped and people put right, one JSON line each.
 pub(crate) const TRACES: &str = "traces.jsonl";
+/// Which code records speak of, one JSON line each.
+pub(crate) const ANCHORS: &str = "anchors.jsonl";
 /// What is to be built, and how far it is.
 pub(crate) const FEATURES: &str = "features.json";
 /// Who is there.
@@ -74,6 +76,7 @@ pending-*.jsonl
 const ATTRIBUTES: &str = "\
 blackboard.jsonl merge=union -text
 traces.jsonl merge=union -text
+anchors.jsonl merge=union -text
 decisions/index.json merge=union -text
 graph/*.json merge=union -text
 agents/*.json merge=union -text
@@ -99,6 +102,9 @@ pub struct StoreLocation {
     /// Where to keep what belongs into `local/` if that cannot be written: a
     /// checkout of somebody else's can then still be read.
     pub scratch: Option<PathBuf>,
+    /// Whether the folder can be made again from a log: then nothing in it has to survive a
+    /// power cut, and no git takes anything away.
+    pub is_cache: bool,
 }
 
 /// The open folder.

@@ -66,6 +66,8 @@ settings! {
         pub agents: AgentSettings = AgentSettings::default(),
         /// How long a delegation waits.
         pub delegations: DelegationSettings = DelegationSettings::default(),
+        /// The team's repository that this project belongs to; a label that is compared, no address.
+        pub team: String = String::new(),
         /// `shared` or `separate`: whether linked worktrees share one memory.
         pub worktrees: String = "shared".to_owned(),
         /// What was odd about the file, for `status`.
@@ -255,7 +257,7 @@ impl Config {
 
 /// Keys a project may set; the last ones are of the TypeScript server and do nothing here.
 const SETTINGS: &str = "version project_name archive context_assembly search knowledge conflict_resolution tools workflow agents \
-     delegations worktrees embedding_model instructions analytics dashboard";
+     delegations worktrees team embedding_model instructions analytics dashboard";
 /// Keys that do nothing that are named.
 const MAX_NAMED_KEYS: usize = 5;
 

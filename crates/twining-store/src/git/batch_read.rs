@@ -153,8 +153,13 @@ const AT_ONCE: usize = 8;
 /// is restored twice, which loses nothing.
 const ENOUGH: usize = 64 * 1024 * 1024;
 /// The files that may contain a record, besides a decision's own.
-const SHARED: [&str; 4] =
-    ["blackboard.jsonl", "traces.jsonl", "graph/entities.json", "graph/relations.json"];
+const SHARED: [&str; 5] = [
+    "blackboard.jsonl",
+    "traces.jsonl",
+    "anchors.jsonl",
+    "graph/entities.json",
+    "graph/relations.json",
+];
 
 /// Fields whose value uniquely identifies a record or one of its changes.
 const OWN: [&[u8]; 3] = [b"id", b"at", b"linked_at"];

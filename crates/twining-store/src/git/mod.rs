@@ -6,6 +6,7 @@
 
 mod batch_read;
 mod branch;
+mod branch_commit;
 mod commit_range;
 mod history;
 mod path_history;
@@ -14,6 +15,7 @@ mod repository;
 mod tests;
 
 pub use branch::{BranchChanges, Changes};
+pub use branch_commit::{BranchCommit, BranchCommitError};
 pub use commit_range::{CommitFiles, GitRange, RangeError, TreeChange, TreeEntry};
 pub use history::{CommitDetails, History, Move};
 pub use path_history::{Removal, TrackedFile, WordPlace};

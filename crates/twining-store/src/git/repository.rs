@@ -242,7 +242,7 @@ impl Git {
         git
     }
 
-    fn command(&self) -> Command {
+    pub(super) fn command(&self) -> Command {
         let mut git = self.base_command();
         git.args(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
         git

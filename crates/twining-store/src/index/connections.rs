@@ -17,7 +17,7 @@ use crate::error::StoreError;
 use crate::log::store_files::{DecisionsChanged, StoreFiles};
 
 /// Grows with every change to the tables or to what is put into them.
-pub(super) const VERSION: u32 = 9;
+pub(super) const VERSION: u32 = 10;
 
 /// Tables, and those indexes that writing needs.
 ///
@@ -89,6 +89,11 @@ CREATE TABLE relation(
 );
 CREATE INDEX relation_out ON relation(source, kind, target);
 CREATE INDEX relation_in ON relation(target, kind, source);
+
+CREATE TABLE anchor(
+    pos INTEGER PRIMARY KEY, id TEXT NOT NULL, record TEXT NOT NULL, place TEXT NOT NULL, path TEXT NOT NULL, path_key TEXT NOT NULL,
+    at INTEGER NOT NULL, event TEXT NOT NULL, raw TEXT NOT NULL, sum INTEGER NOT NULL
+);
 ";
 
 /// Indexes that only readers need; a rebuild makes them last, when sorting all
@@ -115,6 +120,9 @@ CREATE INDEX entity_name ON entity(name, kind, id);
 CREATE INDEX entity_name_key ON entity(name_key, id, kind);
 CREATE INDEX entity_alone ON entity(id) WHERE alone = 1;
 CREATE INDEX relation_dangling ON relation(id) WHERE dangling = 1;
+CREATE INDEX anchor_record ON anchor(record, place, at, id, event, path);
+CREATE INDEX anchor_path ON anchor(path_key, place, record);
+CREATE INDEX anchor_place ON anchor(place, record);
 ";
 
 /// Safe against a killed process and a power cut; memory within bounds.

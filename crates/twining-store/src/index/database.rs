@@ -244,7 +244,8 @@ pub(super) fn matches_files(known: &IndexedFiles, files: &StoreFiles) -> Result<
     Ok(known.board.print == files.board_fingerprint()?
         && known.board.epoch == files.lock_state().epoch
         && known.seq == files.lock_state().applied_seq
-        && known.arrays == array_prints(files)?)
+        && known.arrays == array_prints(files)?
+        && known.anchors.print == files.anchors_fingerprint()?)
 }
 
 pub(super) fn array_prints(files: &StoreFiles) -> Result<[Option<Fingerprint>; 2], StoreError> {
@@ -252,7 +253,8 @@ pub(super) fn array_prints(files: &StoreFiles) -> Result<[Option<Fingerprint>; 2
 }
 
 pub(super) fn tracked_bytes(files: &StoreFiles) -> Result<u64, StoreError> {
-    Ok(files.graph_bytes()? + files.board_fingerprint()?.map_or(0, |print| print.size))
+    let lines = [files.board_fingerprint()?, files.anchors_fingerprint()?];
+    Ok(files.graph_bytes()? + lines.iter().flatten().map(|print| print.size).sum::<u64>())
 }
 
 pub(super) fn merge_changes(one: DecisionsChanged, other: DecisionsChanged) -> DecisionsChanged {

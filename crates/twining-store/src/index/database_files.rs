@@ -238,6 +238,22 @@ pub(super) struct IndexedFiles {
     pub arrays: [Option<Fingerprint>; 2],
     /// The last journal line.
     pub seq: u64,
+    /// The anchors.
+    pub anchors: AnchorsPosition,
+}
+
+/// How much of the anchors is in the database: every line that ends at or before `offset`, and one
+/// after it if that is whole but for its newline.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct AnchorsPosition {
+    /// The file, as it was when it was last read.
+    pub print: Option<Fingerprint>,
+    /// Up to here lines are complete.
+    pub offset: u64,
+    /// How many lines that is.
+    pub line: u64,
+    /// Hash of the bytes before `offset`.
+    pub before: u64,
 }
 
 /// How much of the blackboard is in the database: every line that ends at or

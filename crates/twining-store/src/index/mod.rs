@@ -5,6 +5,7 @@
 //! Writers hold `local/index.lock`; readers do not, and see a snapshot, each on its own connection
 //! from the [`IndexPool`].
 
+mod anchors;
 mod catch_up;
 mod connections;
 mod database;
@@ -22,6 +23,7 @@ mod unsettled_decisions;
 mod view;
 mod word_search;
 
+pub use anchors::Anchors;
 pub(crate) use connections::{IndexPool, PooledIndex};
 pub use database::Index;
 pub use decisions::{DecisionFilter, DecisionTitle, Decisions};

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use twining_model::scope::{CaseFolding, covering_keys};
 use twining_model::{DecisionStatus, Time, limits};
 
+use super::anchors::Anchors;
 use super::catch_up::sum_of;
 use super::decisions::Decisions;
 use super::entries::Entries;
@@ -81,6 +82,12 @@ impl<'a> View<'a> {
     #[must_use]
     pub fn graph(&self) -> ObservedGraph<'_> {
         ObservedGraph { conn: &self.snapshot }
+    }
+
+    /// The anchors.
+    #[must_use]
+    pub fn anchors(&self) -> Anchors<'_> {
+        Anchors { conn: &self.snapshot, folding: self.folding }
     }
 
     /// How much of everything there is.

@@ -33,6 +33,8 @@ pub enum RecordKind {
     Entry,
     /// A line of the traces.
     Trace,
+    /// A line of the anchors.
+    Anchor,
     /// A decision's file.
     Decision,
     /// A handoff's file.
@@ -55,6 +57,7 @@ impl RecordKind {
         match folder {
             "" if name == "blackboard.jsonl" => Some(Self::Entry),
             "" if name == "traces.jsonl" => Some(Self::Trace),
+            "" if name == "anchors.jsonl" => Some(Self::Anchor),
             "decisions" | "handoffs" if name.starts_with("index.json") => Some(Self::List),
             "decisions" if name.ends_with(".json") => Some(Self::Decision),
             "handoffs" if name.ends_with(".json") => Some(Self::Handoff),
@@ -66,12 +69,19 @@ impl RecordKind {
         }
     }
 
+    /// Whether its file has one record a line.
+    #[must_use]
+    pub fn is_line(self) -> bool {
+        matches!(self, Self::Entry | Self::Trace | Self::Anchor)
+    }
+
     /// What people call one.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Entry => "entry",
             Self::Trace => "trace",
+            Self::Anchor => "anchor",
             Self::Decision => "decision",
             Self::Handoff => "handoff",
             Self::Turn => "turn",
@@ -203,14 +213,12 @@ impl<'a> RecordComparison<'a> {
             .map(|decision| text(&decision, "supersedes").to_owned());
         self.superseded = named.filter(|id| !id.is_empty()).collect();
         // The board first: decisions are announced there.
-        for (path, kind) in
-            changed.iter().filter(|(_, kind)| matches!(kind, RecordKind::Entry | RecordKind::Trace))
-        {
+        for (path, kind) in changed.iter().filter(|(_, kind)| kind.is_line()) {
             self.lines(path, *kind);
         }
         for (path, kind) in changed {
             match (kind, self.before.get(path).copied(), self.after.get(path).copied()) {
-                (RecordKind::Entry | RecordKind::Trace, ..) => {}
+                (kind, ..) if kind.is_line() => {}
                 (_, _, Some(after)) if has_markers(after) => {
                     self.report((path, kind), None, DifferenceKind::ConflictMarkers, None);
                 }
@@ -263,7 +271,7 @@ impl<'a> RecordComparison<'a> {
     ) {
         let id = match kind {
             RecordKind::Decision | RecordKind::Handoff => stem(path),
-            RecordKind::Entry | RecordKind::Trace => record.map_or("", |record| text(record, "id")),
+            kind if kind.is_line() => record.map_or("", |record| text(record, "id")),
             _ => "",
         };
         let id = Some(id).filter(|id| !id.is_empty()).map(str::to_owned);

@@ -3,12 +3,12 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use twining_model::{Id, Time};
 
-use crate::disk::layout::{BOARD, Layout};
+use crate::disk::layout::{BOARD, Layout, StoreLocation};
 use crate::disk::{Dir, FileHandle, Fingerprint};
 use crate::error::StoreError;
 use crate::format::torn_lines;
@@ -24,6 +24,8 @@ pub(crate) struct Board {
     /// The project it is of.
     pub project: PathBuf,
     git: Option<Dir>,
+    /// Whether written lines are remembered, to be put back if somebody takes them away.
+    remembers: bool,
 }
 
 /// The file as a writer found it.
@@ -50,8 +52,9 @@ impl BoardFile {
 
 impl Board {
     /// The board in this folder; nothing is opened yet.
-    pub(crate) fn new(layout: &Layout, project: &Path, git: Option<Dir>) -> Self {
-        Self { layout: layout.clone(), project: project.to_owned(), git }
+    pub(crate) fn new(layout: &Layout, location: &StoreLocation, git: Option<Dir>) -> Self {
+        let project = location.project.clone();
+        Self { layout: layout.clone(), project, git, remembers: !location.is_cache }
     }
 
     /// Opens the file now at the path, and if it is not as the record says,
@@ -94,6 +97,9 @@ impl Board {
         now: Time,
     ) -> Result<(), StoreError> {
         self.write(file, lines, state)?;
+        if !self.remembers {
+            return Ok(());
+        }
         append_recent(&self.layout.local, lines, now).inspect_err(|_| {
             // Nobody will acknowledge these lines, so they must not stay.
             if file.is_ours && file.handle.set_len(state.board.size - lines.len() as u64).is_ok() {

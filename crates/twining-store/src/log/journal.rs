@@ -199,6 +199,15 @@ pub struct LogLine {
     pub change: Change,
 }
 
+/// A stretch of the log in fewer lines.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CondensedLines {
+    /// The number of its last line.
+    pub through: u64,
+    /// What it does, one after the other.
+    pub changes: Vec<Change>,
+}
+
 /// What new lines were planned on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogBase {
@@ -215,6 +224,13 @@ pub trait Log: Send + Sync {
 
     /// Lines after a number, in order, at most so many.
     fn since(&self, after: u64, limit: usize) -> Result<Vec<LogLine>, LogError>;
+
+    /// A stretch of the log after a number, in fewer lines; none if the log has no more, or does not
+    /// know how.
+    fn condensed(&self, after: u64) -> Result<Option<CondensedLines>, LogError> {
+        let _ = after;
+        Ok(None)
+    }
 
     /// Appends lines that were planned on an old view, where the log's keeper makes of them what
     /// it may hold. Known keys are answered with their numbers, whatever the lines say now.

@@ -1,13 +1,13 @@
 //! The outbox: lines that the log has not taken yet, in `local/`.
 //!
-//! Its first line names the folder it belongs to. One that came with a clone or a copy is of
-//! another folder: nothing of it is ever sent. A file with that first line alone says that this
+//! Its first line names the folder it belongs to, as does that of the file with refused lines. One
+//! that came with a clone or a copy is of another folder: nothing of it is ever sent. A file with that first line alone says that this
 //! folder is linked.
 
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
-use twining_model::{Change, Id, Time};
+use twining_model::{Change, Id, Origin, Time, Trust};
 
 use crate::disk::Dir;
 use crate::disk::layout::Layout;
@@ -17,11 +17,14 @@ use crate::format::torn_lines;
 const OUTBOX: &str = "outbox.jsonl";
 /// What the log refused, one line each, with the reason.
 const REFUSED: &str = "outbox-refused.jsonl";
-/// An outbox of another folder, moved out of the way.
+/// The same two of another folder, moved out of the way.
 const FOREIGN: &str = "outbox-foreign.jsonl";
+const FOREIGN_REFUSED: &str = "outbox-refused-foreign.jsonl";
 const MAX_BYTES: usize = 1024 * 1024 * 1024;
 /// More than the first line takes.
-const SEAL_BYTES: usize = 256;
+const HEAD_BYTES: usize = 1024;
+/// Bytes from the end in which the last line is looked for.
+const LAST_BYTES: u64 = 8 * 1024;
 /// A file of this size is rewritten without what is done.
 const COMPACT_BYTES: u64 = 64 * 1024;
 
@@ -37,6 +40,41 @@ pub struct OutboxLine {
     /// Its number in the log, once that is known.
     #[serde(skip)]
     pub accepted: Option<u64>,
+}
+
+/// How the log signs what this folder sends, so that the folder has it in the same words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutboxSignature {
+    /// Whose token it is sent with.
+    pub principal: String,
+    /// Whether that is a person's: nobody else's records are believed as a person's.
+    pub is_person: bool,
+}
+
+impl OutboxSignature {
+    /// Signs what is appended once, and so never taken over from the log again.
+    pub(crate) fn sign(&self, change: &mut Change) {
+        let entries = change.entries.iter_mut().map(|entry| &mut entry.origin);
+        let traces = change.traces.iter_mut().chain(&mut change.imported_traces);
+        let anchors = change.anchors.iter_mut().map(|anchor| &mut anchor.origin);
+        for origin in entries.chain(traces.map(|trace| &mut trace.origin)).chain(anchors) {
+            let origin = origin.get_or_insert_with(Origin::elsewhere);
+            origin.principal = Some(self.principal.clone());
+            if !self.is_person {
+                origin.trust = origin.trust.min(Trust::Agent);
+            }
+        }
+    }
+}
+
+/// The first line.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct OutboxHead {
+    /// The folder it belongs to.
+    pub(crate) seal: String,
+    /// How the log signs its lines, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) signature: Option<OutboxSignature>,
 }
 
 /// What a line of the file is.
@@ -70,25 +108,56 @@ impl OutboxFile {
 
     /// This folder's seal, if the folder is linked.
     pub(crate) fn seal(&self) -> Result<Option<String>, StoreError> {
-        let Some(handle) = self.local().open(OUTBOX)? else { return Ok(None) };
+        Ok(self.head()?.map(|head| head.seal))
+    }
+
+    /// The first line, if the folder is linked.
+    pub(crate) fn head(&self) -> Result<Option<OutboxHead>, StoreError> {
+        self.head_of(OUTBOX)
+    }
+
+    /// The first line of a file, if it is this folder's.
+    fn head_of(&self, name: &str) -> Result<Option<OutboxHead>, StoreError> {
+        let Some(handle) = self.local().open(name)? else { return Ok(None) };
         let seal = self.local().identity()?;
-        let mut start = [0; SEAL_BYTES];
+        let mut start = [0; HEAD_BYTES];
         let read = handle.read_at(&mut start, 0)?;
-        Ok(start[..read].starts_with(sealed(&seal).as_bytes()).then_some(seal))
+        let Some(end) = start[..read].iter().position(|&byte| byte == b'\n') else {
+            return Ok(None);
+        };
+        let head = serde_json::from_slice::<OutboxHead>(&start[..end]).ok();
+        Ok(head.filter(|head| head.seal == seal))
     }
 
     /// Whether there is an outbox of another folder.
     pub(crate) fn is_foreign(&self) -> Result<bool, StoreError> {
-        Ok((self.local().print(OUTBOX)?.is_some() && self.seal()?.is_none())
-            || self.local().print(FOREIGN)?.is_some())
+        let is_here = |name| Ok::<_, StoreError>(self.local().print(name)?.is_some());
+        Ok((is_here(OUTBOX)? && self.seal()?.is_none())
+            || (is_here(REFUSED)? && self.head_of(REFUSED)?.is_none())
+            || is_here(FOREIGN)?
+            || is_here(FOREIGN_REFUSED)?)
     }
 
     /// Makes an empty outbox, which links the folder. The caller holds the write lock.
     pub(crate) fn create(&self) -> Result<(), StoreError> {
-        if self.local().print(OUTBOX)?.is_some() && self.seal()?.is_none() {
-            self.local().rename(OUTBOX, self.local(), FOREIGN)?;
-        }
+        self.move_foreign(OUTBOX, FOREIGN)?;
         if self.seal()?.is_none() { self.rewrite(&[]) } else { Ok(()) }
+    }
+
+    fn move_foreign(&self, name: &str, aside: &str) -> Result<(), StoreError> {
+        if self.local().print(name)?.is_some() && self.head_of(name)?.is_none() {
+            self.local().rename(name, self.local(), aside)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the last line of the file waits for the log: known without reading the rest.
+    pub(crate) fn ends_with_waiting(&self) -> Result<bool, StoreError> {
+        let Some(handle) = self.local().open(OUTBOX)? else { return Ok(false) };
+        let (tail, _) = handle.read_tail(LAST_BYTES)?;
+        let last = tail.strip_suffix(b"\n").and_then(|tail| tail.rsplit(|&b| b == b'\n').next());
+        let line = last.map(serde_json::from_slice::<OutboxRecord>);
+        Ok(matches!(line, Some(Ok(OutboxRecord::Line(_)))) && self.seal()?.is_some())
     }
 
     /// Takes the outbox away with all that is in it. The caller holds the write lock.
@@ -159,7 +228,17 @@ impl OutboxFile {
 
     /// Replaces the file by these lines. The caller holds the write lock.
     pub(crate) fn rewrite(&self, lines: &[OutboxLine]) -> Result<(), StoreError> {
-        let mut bytes = sealed(&self.local().identity()?).into_bytes();
+        let signature = self.head()?.and_then(|head| head.signature);
+        self.rewrite_signed(lines, signature)
+    }
+
+    /// The same with another signature. The caller holds the write lock.
+    pub(crate) fn rewrite_signed(
+        &self,
+        lines: &[OutboxLine],
+        signature: Option<OutboxSignature>,
+    ) -> Result<(), StoreError> {
+        let mut bytes = self.head_line(signature)?;
         for line in lines {
             bytes.extend(torn_lines::to_json_lines(std::slice::from_ref(line), MAX_BYTES)?);
             if let Some(seq) = line.accepted {
@@ -171,17 +250,32 @@ impl OutboxFile {
     }
 
     /// Keeps a line that the log refused. The caller holds the write lock.
-    pub(crate) fn set_aside(&self, line: &RefusedLine) -> Result<(), StoreError> {
-        let handle = self.local().create_append(REFUSED)?;
-        let text = torn_lines::to_json_lines(std::slice::from_ref(line), MAX_BYTES)?;
-        torn_lines::append_after_torn_line(&handle, &text)
+    pub(crate) fn set_aside(&self, line: RefusedLine) -> Result<(), StoreError> {
+        let mut lines = self.refused()?;
+        lines.retain(|other| other.line.key != line.line.key);
+        lines.push(line);
+        self.rewrite_refused(&lines)
     }
 
     /// The lines that the log refused, oldest first.
     pub(crate) fn refused(&self) -> Result<Vec<RefusedLine>, StoreError> {
+        if self.head_of(REFUSED)?.is_none() {
+            return Ok(Vec::new());
+        }
         let bytes = self.local().read(REFUSED, MAX_BYTES)?.unwrap_or_default();
-        let lines = bytes.split(|&byte| byte == b'\n');
+        let lines = bytes.split(|&byte| byte == b'\n').skip(1);
         Ok(lines.filter_map(|text| serde_json::from_slice(text).ok()).collect())
+    }
+
+    /// Replaces the refused lines. The caller holds the write lock.
+    pub(crate) fn rewrite_refused(&self, lines: &[RefusedLine]) -> Result<(), StoreError> {
+        self.move_foreign(REFUSED, FOREIGN_REFUSED)?;
+        if lines.is_empty() {
+            return self.local().remove(REFUSED).map(drop);
+        }
+        let mut bytes = self.head_line(None)?;
+        bytes.extend(torn_lines::to_json_lines(lines, MAX_BYTES)?);
+        self.layout.replace(self.local(), REFUSED, &bytes, true)
     }
 
     /// Flushes it to the device.
@@ -194,12 +288,12 @@ impl OutboxFile {
         torn_lines::append_after_torn_line(&handle, text)
     }
 
+    fn head_line(&self, signature: Option<OutboxSignature>) -> Result<Vec<u8>, StoreError> {
+        let head = OutboxHead { seal: self.local().identity()?, signature };
+        torn_lines::to_json_lines(&[head], HEAD_BYTES)
+    }
+
     fn local(&self) -> &Dir {
         &self.layout.local
     }
-}
-
-/// The first line of this folder's outbox.
-fn sealed(seal: &str) -> String {
-    format!("{{\"seal\":\"{seal}\"}}\n")
 }

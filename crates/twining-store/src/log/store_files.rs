@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use twining_model::scope::CaseFolding;
 use twining_model::{Id, limits};
 
-use crate::disk::layout::{ARRAY_BYTES, BOARD, DECISION_INDEX, DECISIONS, Layout};
+use crate::disk::layout::{ANCHORS, ARRAY_BYTES, BOARD, DECISION_INDEX, DECISIONS, Layout};
 use crate::disk::watch::DecisionWatcher;
 use crate::disk::{Dir, FileHandle, FileKind};
 use crate::error::StoreError;
@@ -71,8 +71,8 @@ impl Array {
     }
 }
 
-/// The blackboard, open for reading.
-pub struct OpenBoard {
+/// A file of lines, open for reading.
+pub struct OpenLines {
     /// The file.
     pub handle: FileHandle,
     /// Its state when it was opened.
@@ -109,17 +109,28 @@ impl StoreFiles {
     }
 
     /// The blackboard, if there is one.
-    pub fn board(&self) -> Result<Option<OpenBoard>, StoreError> {
-        self.layout
-            .top
-            .open(BOARD)?
-            .map(|handle| Ok(OpenBoard { print: handle.fingerprint()?, handle }))
-            .transpose()
+    pub fn board(&self) -> Result<Option<OpenLines>, StoreError> {
+        self.lines(BOARD)
+    }
+
+    /// The anchors, if there are any.
+    pub fn anchors(&self) -> Result<Option<OpenLines>, StoreError> {
+        self.lines(ANCHORS)
+    }
+
+    fn lines(&self, name: &str) -> Result<Option<OpenLines>, StoreError> {
+        let handle = self.layout.top.open(name)?;
+        handle.map(|handle| Ok(OpenLines { print: handle.fingerprint()?, handle })).transpose()
     }
 
     /// The blackboard's state, without opening it.
     pub fn board_fingerprint(&self) -> Result<Option<Fingerprint>, StoreError> {
         self.layout.top.print(BOARD)
+    }
+
+    /// The state of the file of anchors, without opening it.
+    pub fn anchors_fingerprint(&self) -> Result<Option<Fingerprint>, StoreError> {
+        self.layout.top.print(ANCHORS)
     }
 
     /// Lists `decisions/`.

@@ -1,4 +1,4 @@
-//! Files of one JSON line a record, written once: the blackboard, the traces.
+//! Files of one JSON line a record, written once: the blackboard, the traces, the anchors.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};

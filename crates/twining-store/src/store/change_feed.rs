@@ -15,7 +15,8 @@ use serde::Serialize;
 use super::documents::{PRESENCE, REGISTRY, RUNS, feature_list_paths, maestro_knowledge_path};
 use super::project_store::Store;
 use crate::disk::layout::{
-    AGENTS, BOARD, CLAIMS, CONFIG, DECISIONS, FOLDER, GRAPH, HANDOFFS, LOCAL, POLICY, TRACES, TURNS,
+    AGENTS, ANCHORS, BOARD, CLAIMS, CONFIG, DECISIONS, FOLDER, GRAPH, HANDOFFS, LOCAL, POLICY,
+    TRACES, TURNS,
 };
 use crate::disk::{Dir, Fingerprint, FolderWatch};
 use crate::error::StoreError;
@@ -51,6 +52,8 @@ pub enum ChangeKind {
     Turn,
     /// What rules stopped, and people put right.
     Trace,
+    /// Which code records speak of.
+    Anchor,
     /// Policies, and what a person allowed.
     Guard,
     /// Handoffs.
@@ -222,6 +225,7 @@ impl ChangeFeed {
             (ChangeKind::Presence, top.join(LOCAL).join(PRESENCE)),
             (ChangeKind::Presence, top.join(AGENTS).join(REGISTRY)),
             (ChangeKind::Trace, top.join(TRACES)),
+            (ChangeKind::Anchor, top.join(ANCHORS)),
             (ChangeKind::Guard, top.join(POLICY)),
             (ChangeKind::Handoff, top.join(HANDOFFS)),
             (ChangeKind::Graph, top.join(GRAPH).join("entities.json")),

@@ -8,7 +8,7 @@ use twining_model::limits;
 
 use super::documents::Documents;
 use super::store_handle::OpenStore;
-use crate::disk::layout::{AGENTS, BOARD, FOLDER, GRAPH, HANDOFFS, TRACES, TURNS};
+use crate::disk::layout::{AGENTS, ANCHORS, BOARD, FOLDER, GRAPH, HANDOFFS, TRACES, TURNS};
 use crate::disk::{self, Dir, Fingerprint};
 use crate::error::StoreError;
 use crate::git::{Git, GitFolders};
@@ -27,6 +27,7 @@ pub struct ComparedState {
     head: String,
     board: BoardState,
     traces: Option<Fingerprint>,
+    anchors: Option<Fingerprint>,
     /// The folders that files are put into.
     folders: Vec<Option<Fingerprint>>,
     /// [`Decisions::digest`](crate::Decisions::digest): it notices an edit in place too.
@@ -50,6 +51,7 @@ impl ComparedState {
             && self.board.epoch == now.board.epoch
             && has_only_grown(self.board.print, now.board.print)
             && has_only_grown(self.traces, now.traces)
+            && has_only_grown(self.anchors, now.anchors)
     }
 }
 
@@ -125,6 +127,7 @@ impl Documents<'_> {
             head,
             board: board_state(&store)?,
             traces: top.print(TRACES)?,
+            anchors: top.print(ANCHORS)?,
             folders,
             decisions,
         }))

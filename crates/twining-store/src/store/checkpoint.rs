@@ -10,6 +10,8 @@ use serde_json::json;
 use twining_model::{Decision, Id, Time};
 
 use super::store_handle::OpenStore;
+use crate::disk::FileHandle;
+use crate::disk::layout::ANCHORS;
 use crate::error::StoreError;
 use crate::format::array;
 use crate::log::array_file::{EditedArray, ElementEdits};
@@ -109,8 +111,11 @@ fn rewrite_array(
     };
     let text = array::splice(&scanned, &edits.upserts, &edits.removed);
     let is_same = from.is_some() && text.as_bytes() == bytes;
-    let staged =
-        if is_same { None } else { Some(store.layout.stage(dir, text.as_bytes(), true)?) };
+    let staged = if is_same {
+        None
+    } else {
+        Some(store.layout.stage(dir, text.as_bytes(), !store.is_cache)?)
+    };
     let guard = store.lock.acquire()?;
     if store.files.array_fingerprint(which)? != from {
         return Ok(false);
@@ -220,6 +225,10 @@ fn sync_lines(
         .filter(|line| line.seq > state.synced_seq && line.seq <= state.checkpoint_seq)
         .collect();
     let Some(last) = fresh.last() else { return Ok(()) };
+    if store.is_cache {
+        let guard = store.lock.acquire()?;
+        return note_synced(guard.file(), last.seq);
+    }
     let ids: BTreeSet<&Id> = fresh.iter().flat_map(|line| line.touched_decisions()).collect();
     for id in &ids {
         if let Some(handle) = store.layout.decisions.open(&format!("{id}.json"))? {
@@ -238,6 +247,11 @@ fn sync_lines(
     }
     store.layout.graph.sync()?;
     store.board.sync()?;
+    if fresh.iter().any(|line| !line.change.anchors.is_empty())
+        && let Some(handle) = store.layout.top.open(ANCHORS)?
+    {
+        handle.sync()?;
+    }
     store.outbox.sync()?;
     let guard = store.lock.acquire()?;
     for array in ARRAYS {
@@ -246,5 +260,9 @@ fn sync_lines(
             store.layout.remove_backup(array.name())?;
         }
     }
-    LockState::update(guard.file(), |current| current.synced_seq = current.synced_seq.max(last.seq))
+    note_synced(guard.file(), last.seq)
+}
+
+fn note_synced(lock: &FileHandle, seq: u64) -> Result<(), StoreError> {
+    LockState::update(lock, |current| current.synced_seq = current.synced_seq.max(seq))
 }

@@ -17,7 +17,7 @@ use super::file_writes::FileWrite;
 use super::project_store::{Durability, Store};
 use super::store_handle::OpenStore;
 use crate::disk::Dir;
-use crate::disk::layout::{AGENTS, ARRAY_BYTES, BOARD, DECISIONS, FOLDER, Layout};
+use crate::disk::layout::{AGENTS, ANCHORS, ARRAY_BYTES, BOARD, DECISIONS, FOLDER, Layout};
 use crate::error::StoreError;
 use crate::format::array;
 use crate::git::Git;
@@ -70,6 +70,11 @@ pub(super) fn repair_after_git(store: &OpenStore, now: Time) -> Result<(), Store
     }
     if files.iter().any(|file| file == BOARD) {
         repair_board(store, &guard)?;
+    }
+    if files.iter().any(|file| file == ANCHORS)
+        && let Some(bytes) = store.layout.top.read(ANCHORS, BOARD_BYTES)?
+    {
+        store.layout.replace(&store.layout.top, ANCHORS, &without_markers(&bytes), true)?;
     }
     drop(guard);
     store.catch_up()
@@ -174,14 +179,17 @@ fn repair_board(store: &OpenStore, guard: &LockGuard<'_>) -> Result<(), StoreErr
     if memmem::find(&bytes, b"<<<<<<< ").is_none() {
         return Ok(());
     }
+    let mut state = LockState::read(guard.file())?;
+    let replaced = store.board.replace(&without_markers(&bytes), &HashSet::new(), &mut state);
+    state.write(guard.file())?;
+    replaced.map(drop)
+}
+
+fn without_markers(bytes: &[u8]) -> Vec<u8> {
     let lines = bytes
         .split_inclusive(|&byte| byte == b'\n')
         .filter(|line| !is_marker(line.trim_ascii_end()));
-    let mut state = LockState::read(guard.file())?;
-    let replaced =
-        store.board.replace(&lines.collect::<Vec<_>>().concat(), &HashSet::new(), &mut state);
-    state.write(guard.file())?;
-    replaced.map(drop)
+    lines.collect::<Vec<_>>().concat()
 }
 
 fn decision_of(file: &str) -> Option<Id> {

@@ -6,8 +6,8 @@ use twining_model::{Id, TextFile, limits};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::conflict_repair;
+use super::line_file::machine_dir;
 use super::project_store::Store;
-use super::traces::machine_dir;
 use crate::disk::folder_watch::WatchScope;
 use crate::disk::layout::{
     AGENTS, CLAIMS, DECISIONS, FEATURES, FOLDER, HANDOFFS, LOCAL, Layout, POLICY,
@@ -178,6 +178,13 @@ impl Documents<'_> {
         self.0
             .open_for_reading()?
             .map_or(Ok(None), |store| store.layout.local.read(CLAIMS, limits::AGENTS_BYTES))
+    }
+
+    /// When agents last called, as JSON, without the rest.
+    pub fn presence(&self) -> Result<Option<Vec<u8>>, StoreError> {
+        self.0
+            .open_for_reading()?
+            .map_or(Ok(None), |store| store.layout.local.read(PRESENCE, limits::AGENTS_BYTES))
     }
 }
 

@@ -5,12 +5,14 @@
 //! The lock is never held while the log is asked.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use serde_json::Value;
 use twining_model::{Amendment, Change, Decision, Entity, Id, JsonDocument, Relation, Time};
 
 use super::journaled_writer::{LineMarks, PlannedChange, StoreWriter};
+use super::line_key::{line_key, use_up_line_key};
 use super::project_store::{Durability, PlanBase, Store, planned};
 use super::store_handle::OpenStore;
 use crate::error::{LogError, StoreError};
@@ -26,17 +28,24 @@ const TRIES: usize = 16;
 
 /// What the folder has of its log.
 #[derive(Clone, Copy, Debug)]
-pub struct LogFollower<'s>(&'s Store);
+pub struct LogFollower<'s>(pub(super) &'s Store);
 
 /// What is known of lines that are taken in.
 #[derive(Default)]
-struct LineOrigins {
+pub(super) struct LineOrigins {
     /// Keys of lines that this process appended itself.
     appended: HashSet<Id>,
     /// Lines of the outbox, by key: the folder has carried them out.
     outbox: HashMap<Id, OutboxLine>,
     /// Whether records may be in the folder that no line of the outbox brought there.
     may_be_present: bool,
+}
+
+impl LineOrigins {
+    /// Of lines that come to a folder which may have their records already.
+    pub(super) fn beside_own() -> Self {
+        Self { may_be_present: true, ..Self::default() }
+    }
 }
 
 /// What came of a change that was offered to a log.
@@ -59,10 +68,20 @@ impl Store {
         let _ = self.log.set(log);
     }
 
-    /// From now on what is planned goes through this log where it answers, if the folder is linked.
+    /// Whether every write goes through a log.
+    #[must_use]
+    pub fn has_log(&self) -> bool {
+        self.log.get().is_some()
+    }
+
+    /// From now on what is planned goes through this log where it answers, if the folder is linked;
+    /// one that was given before is asked no more.
     pub fn use_linked_log(&self, log: Arc<dyn Log>) {
-        // The first log stays.
-        let _ = self.linked_log.set(log);
+        *self.linked_log.write().unwrap_or_else(PoisonError::into_inner) = Some(log);
+    }
+
+    pub(super) fn linked_log(&self) -> Option<Arc<dyn Log>> {
+        self.linked_log.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// What the folder has of its log.
@@ -87,6 +106,67 @@ impl Store {
             let origins = LineOrigins { appended: appended.clone(), ..LineOrigins::default() };
             self.take_in(&lines, origins)?;
         }
+    }
+
+    /// Follows a log until the folder has this line.
+    fn follow_to(
+        &self,
+        log: &dyn Log,
+        through: u64,
+        appended: &HashSet<Id>,
+    ) -> Result<(), StoreError> {
+        let has_it = || self.followed_through.load(Ordering::Acquire) >= through;
+        if has_it() {
+            return Ok(());
+        }
+        let _one_at_a_time = self.following.lock().unwrap_or_else(PoisonError::into_inner);
+        while !has_it() && self.follower().position()? < through {
+            let lines = self.next_lines(log)?;
+            if lines.is_empty() {
+                // Whoever named the line was wrong.
+                break;
+            }
+            let origins = LineOrigins { appended: appended.clone(), ..LineOrigins::default() };
+            self.take_in(&lines, origins)?;
+        }
+        Ok(())
+    }
+
+    /// Takes in what this process appended and has not followed. Without the log, the folder
+    /// answers as it is.
+    pub(super) fn follow_own_lines(&self) -> Result<(), StoreError> {
+        let Some(log) = self.log.get() else { return Ok(()) };
+        let through = self.appended_through.load(Ordering::Acquire);
+        match self.follow_to(&**log, through, &HashSet::new()) {
+            Err(error) if error.is_offline() => Ok(()),
+            Err(StoreError::Log(LogError::TooNew { .. })) => Ok(()),
+            followed => followed,
+        }
+    }
+
+    /// Appends a change that is true whatever others wrote. The next view follows.
+    pub(super) fn append_unfollowed(
+        &self,
+        log: &dyn Log,
+        store: &OpenStore,
+        change: Change,
+    ) -> Result<(), StoreError> {
+        self.check_log_version()?;
+        store.check_change(&change)?;
+        let key = line_key().unwrap_or_else(|| self.ids().next());
+        let line = NewLine { key, change };
+        let appended = log.append(LogBase::Any, std::slice::from_ref(&line));
+        use_up_line_key();
+        let numbers = appended?;
+        let last = numbers.last().copied().unwrap_or_default();
+        self.appended_through.fetch_max(last, Ordering::AcqRel);
+        Ok(())
+    }
+
+    /// Fails if the log was seen to have lines that only a newer program reads.
+    fn check_log_version(&self) -> Result<(), StoreError> {
+        let too_new = self.log_too_new.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        too_new.map_or(Ok(()), |error| Err(error.into()))
     }
 
     fn next_lines(&self, log: &dyn Log) -> Result<Vec<LogLine>, StoreError> {
@@ -121,13 +201,14 @@ impl Store {
             writer.save_state()?;
             followed?;
             store.settle_outbox(batch, &mut origins.outbox, last.seq)?;
+            self.followed_through.fetch_max(last.seq, Ordering::AcqRel);
         }
         self.work.add();
         Ok(())
     }
 
     /// Many lines as one change, without what the folder cannot carry out.
-    fn merged_change(
+    pub(super) fn merged_change(
         &self,
         store: &OpenStore,
         lines: &[&LogLine],
@@ -195,10 +276,7 @@ impl Store {
         planned_on: PlanBase,
         mut plan: impl FnMut(Time) -> Result<(PlannedChange, T), E>,
     ) -> Result<T, E> {
-        let too_new = self.log_too_new.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(error) = too_new {
-            return Err(StoreError::from(error).into());
-        }
+        self.check_log_version()?;
         if planned_on == PlanBase::Files {
             return self.commit_locally(store, durability, &mut plan);
         }
@@ -274,7 +352,8 @@ impl Store {
         let store = self.open_for_writing()?;
         lines.iter().try_for_each(|line| store.check_change(&line.change))?;
         let numbers = log.append(base, lines)?;
-        self.follow_to_end(&**log, &lines.iter().map(|line| line.key.clone()).collect())?;
+        let last = numbers.iter().copied().max().unwrap_or_default();
+        self.follow_to(&**log, last, &lines.iter().map(|line| line.key.clone()).collect())?;
         Ok(numbers)
     }
 
@@ -307,10 +386,17 @@ impl Store {
             // A line that says nothing any more still has a key that was promised a number.
             if !shared.is_empty() || key.is_some() {
                 self.open_for_writing()?.check_change(&shared)?;
-                let key = key.cloned().unwrap_or_else(|| self.ids().next());
+                let key = key.cloned().or_else(line_key).unwrap_or_else(|| self.ids().next());
                 let line = NewLine { key, change: shared };
-                match log.append(base, std::slice::from_ref(&line)) {
-                    Ok(_) => drop(self.follow_to_end(log, &HashSet::from([line.key]))?),
+                let appended = log.append(base, std::slice::from_ref(&line));
+                if !matches!(appended, Err(LogError::Behind)) {
+                    use_up_line_key();
+                }
+                match appended {
+                    Ok(numbers) => {
+                        let last = numbers.last().copied().unwrap_or_default();
+                        self.follow_to(log, last, &HashSet::from([line.key]))?;
+                    }
                     Err(LogError::Behind) => continue,
                     Err(error @ LogError::Unknown(_)) => {
                         let planned =
@@ -342,14 +428,19 @@ impl LogFollower<'_> {
             .map_or(0, |state| state.followed_seq))
     }
 
+    /// Takes in what the log has up to this line, at least.
+    pub fn catch_up_to(&self, through: u64) -> Result<(), StoreError> {
+        self.0.log.get().map_or(Ok(()), |log| self.0.follow_to(&**log, through, &HashSet::new()))
+    }
+
     /// Takes in all that the log has and the folder has not.
     pub fn catch_up(&self) -> Result<(), StoreError> {
         self.follow_to_end().map(drop)
     }
 
     fn follow_to_end(&self) -> Result<u64, StoreError> {
-        let log = self.0.log.get().or_else(|| self.0.linked_log.get());
-        log.map_or(Ok(0), |log| self.0.follow_to_end(&**log, &HashSet::new()))
+        let log = self.0.log.get().cloned().or_else(|| self.0.linked_log());
+        log.map_or(Ok(0), |log| self.0.follow_to_end(&*log, &HashSet::new()))
     }
 
     /// Follows this log to its end, and returns how many lines were taken in.
@@ -364,7 +455,7 @@ impl LogFollower<'_> {
 
     /// The same for a folder that came to the log with records of its own.
     pub fn take_in_beside_own(&self, lines: &[LogLine]) -> Result<(), StoreError> {
-        self.0.take_in(lines, LineOrigins { may_be_present: true, ..LineOrigins::default() })
+        self.0.take_in(lines, LineOrigins::beside_own())
     }
 
     /// Notes that the log has lines of a format that only a newer program reads: nothing is written
@@ -386,6 +477,7 @@ impl LogFollower<'_> {
             store.outbox.rewrite(&waiting)?;
         }
         writer.state.followed_seq = 0;
+        self.0.followed_through.store(0, Ordering::Release);
         writer.save_state()
     }
 }
@@ -420,7 +512,7 @@ fn take_over(
 
 /// What lines do one after the other, done at once. Of the graph the last word counts. What the
 /// folder wrote `later` itself, and waits to be sent, stays on top of what it concerns.
-fn join(lines: &[&LogLine], origins: &LineOrigins, later: &[&Change]) -> Change {
+pub(super) fn join(lines: &[&LogLine], origins: &LineOrigins, later: &[&Change]) -> Change {
     let mut merged = Change::default();
     let (mut entities, mut relations) =
         (BTreeMap::<String, Option<Entity>>::new(), BTreeMap::<String, Option<Relation>>::new());
@@ -436,6 +528,7 @@ fn join(lines: &[&LogLine], origins: &LineOrigins, later: &[&Change]) -> Change 
         };
         vouched.extend(change.traces);
         merged.imported_traces.extend(change.imported_traces);
+        merged.anchors.extend(change.anchors);
         merged.entries.extend(change.entries);
         merged.decisions.extend(change.decisions);
         merged.amendments.extend(change.amendments);
@@ -485,6 +578,7 @@ fn leave_out_done(change: &mut Change, own: &Change) {
     let is_new = |id: &str| own.traces.iter().chain(&own.imported_traces).all(|done| done.id != id);
     change.traces.retain(|trace| is_new(&trace.id));
     change.imported_traces.retain(|trace| is_new(&trace.id));
+    change.anchors.retain(|anchor| own.anchors.iter().all(|done| done.id != anchor.id));
 }
 
 /// Repeats of a waiting change what concerns the same records.
@@ -519,6 +613,7 @@ impl OpenStore {
         change.entries.retain(|entry| !present.contains(&entry.id));
         change.traces.retain(|trace| !present.contains(&trace.id));
         change.imported_traces.retain(|trace| !present.contains(&trace.id));
+        change.anchors.retain(|anchor| !present.contains(&anchor.id));
         Ok(())
     }
 }

@@ -5,16 +5,19 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use twining_model::{Amendment, Change, Decision, Entry, Id, JsonDocument, Time, Trace, limits};
+use twining_model::{
+    Amendment, Anchor, Change, Decision, Entry, Id, JsonDocument, Time, Trace, limits,
+};
 
 use super::checkpoint::{ARRAYS, edits_of};
 use super::documents::RUNS;
 use super::file_writes;
 use super::file_writes::FileWrite;
+use super::line_file::{ANCHOR_FILE, TRACE_FILE, anchor_lines, machine_dir};
 use super::project_store::Durability;
 use super::store_handle::OpenStore;
-use super::traces::{self, machine_dir};
-use crate::disk::layout::{TRACES, random_bits};
+use super::traces;
+use crate::disk::layout::{ANCHORS, TRACES, random_bits};
 use crate::disk::{self, FileHandle};
 use crate::error::StoreError;
 use crate::format::{array, torn_lines};
@@ -167,7 +170,10 @@ impl<'r> StoreWriter<'r> {
         &self,
         planned: &mut PlannedChange,
     ) -> Result<Option<OutboxMark>, StoreError> {
-        let Some(seal) = self.store.outbox.seal()? else { return Ok(None) };
+        let Some(head) = self.store.outbox.head()? else { return Ok(None) };
+        if let Some(signature) = &head.signature {
+            signature.sign(&mut planned.change);
+        }
         if planned.sent_as.is_some() && self.has_records_of(&planned.change)? {
             // The log took it, and another process has followed it meanwhile.
             planned.change = std::mem::take(&mut planned.change).split_shared().1;
@@ -180,7 +186,7 @@ impl<'r> StoreWriter<'r> {
             Some(key) => key,
             None => Id::from_parts(self.now, random_bits()?),
         };
-        Ok(Some(OutboxMark { key, seal }))
+        Ok(Some(OutboxMark { key, seal: head.seal }))
     }
 
     /// Whether records that a change makes are there already.
@@ -191,7 +197,23 @@ impl<'r> StoreWriter<'r> {
             }
         }
         let missing = self.board.missing(change.entries.iter().map(|entry| entry.id.as_str()))?;
-        Ok(missing.len() < change.entries.len())
+        if missing.len() < change.entries.len() {
+            return Ok(true);
+        }
+        let anchors = change.anchors.iter().map(|anchor| anchor.id.clone()).collect();
+        Ok(self.missing_from(ANCHORS, anchors)?.len() < change.anchors.len())
+    }
+
+    /// Returns the ids that a file of lines does not contain.
+    fn missing_from(
+        &self,
+        name: &str,
+        mut ids: HashSet<String>,
+    ) -> Result<HashSet<String>, StoreError> {
+        if let Some(file) = self.store.layout.top.open(name)?.filter(|_| !ids.is_empty()) {
+            torn_lines::remove_present_ids(&file, &mut ids)?;
+        }
+        Ok(ids)
     }
 
     /// Notes what amended fields were, for whoever merges the amendment with others'.
@@ -221,6 +243,11 @@ impl<'r> StoreWriter<'r> {
             write.apply_to(self.store, durability == Durability::Strict)?;
         }
         self.append_lines(change, &mut Vec::new())?;
+        let mut undo = Vec::new();
+        self.append_anchors(&change.anchors, &mut undo)
+            .and_then(|()| self.remember_anchors(&change.anchors))
+            // Nobody will acknowledge these lines, so they must not stay.
+            .inspect_err(|_| drop(self.roll_back(&undo)))?;
         Ok(WriteTarget::Files)
     }
 
@@ -245,11 +272,8 @@ impl<'r> StoreWriter<'r> {
         if change.traces.is_empty() && change.imported_traces.is_empty() {
             return Ok(());
         }
-        let lost = traces::lost_lines(self.store, now)?;
-        traces::append_lines(layout, &lost, now)?;
         // What was taken back after a failure has just come back, and is not written twice.
-        let back: HashSet<String> =
-            lost.split(|byte| *byte == b'\n').filter_map(torn_lines::id_of).collect();
+        let back = ids_in(&TRACE_FILE.restore(self.store, now)?);
         let rest = |traces: &[Trace]| {
             traces.iter().filter(|trace| !back.contains(&trace.id)).cloned().collect::<Vec<_>>()
         };
@@ -258,11 +282,30 @@ impl<'r> StoreWriter<'r> {
             traces::lines_of(&rest(&change.imported_traces))?,
         );
         traces::drain(layout, now)?;
-        let file = layout.top.create_append(TRACES)?;
-        let size = file.fingerprint()?.size;
+        let (file, size) = TRACE_FILE.open(layout)?;
         undo.push(UndoStep::Cut(file, size));
         traces::append(layout, &own, now)?;
         traces::append_lines(layout, &imported, now)
+    }
+
+    fn append_anchors(
+        &self,
+        anchors: &[Anchor],
+        undo: &mut Vec<UndoStep>,
+    ) -> Result<(), StoreError> {
+        if anchors.is_empty() {
+            return Ok(());
+        }
+        let back = ids_in(&ANCHOR_FILE.restore(self.store, self.now)?);
+        let fresh = anchors.iter().filter(|anchor| !back.contains(&anchor.id)).cloned();
+        let (file, size) = ANCHOR_FILE.open(&self.store.layout)?;
+        undo.push(UndoStep::Cut(file, size));
+        ANCHOR_FILE.write(&self.store.layout, &anchor_lines(&fresh.collect::<Vec<_>>())?)
+    }
+
+    /// Remembers anchors that are there to stay: what is taken back must not come back.
+    fn remember_anchors(&self, anchors: &[Anchor]) -> Result<(), StoreError> {
+        ANCHOR_FILE.remember(&self.store.layout, &anchor_lines(anchors)?, self.now)
     }
 
     /// Writes a change to the journal and carries it out; if that fails,
@@ -303,6 +346,7 @@ impl<'r> StoreWriter<'r> {
             .as_ref()
             .map_or(Ok(()), |drained| hook_queue::mark_taken(&self.store.layout, drained))?;
         line.outbox.as_ref().map_or(Ok(()), |mark| self.add_to_outbox(line, mark, pass))?;
+        self.remember_anchors(&line.change.anchors)?;
         self.state.applied_seq = line.seq;
         Ok(())
     }
@@ -343,6 +387,7 @@ impl<'r> StoreWriter<'r> {
             }
         }
         self.append_lines(remaining_part, undo)?;
+        self.append_anchors(&remaining_part.anchors, undo)?;
         if !remaining_part.archived.is_empty() {
             undo.push(UndoStep::Archived);
             if let Some(remaining) =
@@ -511,17 +556,13 @@ impl<'r> StoreWriter<'r> {
                 .into_owned();
             remaining_part.runs.retain(|run| !known.contains(run.as_str()));
         }
-        let mut missing: HashSet<String> = remaining_part
-            .traces
-            .iter()
-            .chain(&remaining_part.imported_traces)
-            .map(|trace| trace.id.clone())
-            .collect();
-        if let Some(file) = self.store.layout.top.open(TRACES)?.filter(|_| !missing.is_empty()) {
-            torn_lines::remove_present_ids(&file, &mut missing)?;
-        }
+        let traces = change.traces.iter().chain(&change.imported_traces);
+        let missing = self.missing_from(TRACES, traces.map(|trace| trace.id.clone()).collect())?;
         remaining_part.traces.retain(|trace| missing.contains(&trace.id));
         remaining_part.imported_traces.retain(|trace| missing.contains(&trace.id));
+        let anchors = change.anchors.iter().map(|anchor| anchor.id.clone()).collect();
+        let missing = self.missing_from(ANCHORS, anchors)?;
+        remaining_part.anchors.retain(|anchor| missing.contains(&anchor.id));
         Ok(remaining_part)
     }
 
@@ -530,6 +571,7 @@ impl<'r> StoreWriter<'r> {
         if index.mtime_ns == self.state.git_mtime_ns || self.store.board.git_is_busy() {
             return Ok(());
         }
+        ANCHOR_FILE.restore(self.store, self.now)?;
         let since = (index.mtime_ns / 1_000_000).min(self.now.as_ms()) - RECENT_MS;
         let mut recent = self.store.journal.since(0, self.state.applied_seq)?;
         let replaced = self.arrays_were_replaced()?;
@@ -614,6 +656,7 @@ impl OpenStore {
         lines_of(&change.entries)?;
         traces::lines_of(&change.traces)?;
         traces::lines_of(&change.imported_traces)?;
+        anchor_lines(&change.anchors)?;
         run_lines(&change.runs)?;
         change.decisions.iter().try_for_each(|decision| decision_file(decision).map(drop))?;
         // Elements become parts of files that others share: text that is no element would break them.
@@ -689,6 +732,10 @@ fn run_lines(runs: &[String]) -> Result<String, StoreError> {
     } else {
         Ok(lines)
     }
+}
+
+fn ids_in(lines: &[u8]) -> HashSet<String> {
+    lines.split(|byte| *byte == b'\n').filter_map(torn_lines::id_of).collect()
 }
 
 /// A line of the board is shorter than a record may be: its newline counts.

@@ -12,9 +12,9 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use super::documents::PRESENCE;
 use super::journaled_writer::StoreWriter;
+use super::line_file::machine_dir;
 use super::project_store::{Durability, Store};
 use super::store_handle::OpenStore;
-use super::traces::machine_dir;
 use crate::disk::Dir;
 use crate::disk::layout::Layout;
 use crate::error::StoreError;

@@ -11,11 +11,11 @@ use super::file_writes::archived_ids_in;
 use super::project_store::Store;
 use super::store_handle::OpenStore;
 use crate::disk::FileHandle;
-use crate::disk::layout::{BOARD, TRACES};
+use crate::disk::layout::{ANCHORS, BOARD, TRACES};
 use crate::error::{LogError, StoreError};
 use crate::format::torn_lines;
 use crate::log::journal::{Log, LogLine, NewLine};
-use crate::log::outbox_file::{OutboxLine, RefusedLine};
+use crate::log::outbox_file::{OutboxLine, OutboxSignature, RefusedLine};
 
 /// What is sent at once.
 const BATCH_LINES: usize = 500;
@@ -137,7 +137,7 @@ impl Store {
     fn set_aside(&self, line: &OutboxLine, reason: String) -> Result<(), StoreError> {
         let store = self.open_for_writing()?;
         let _guard = store.lock.acquire()?;
-        store.outbox.set_aside(&RefusedLine { line: line.clone(), reason })?;
+        store.outbox.set_aside(RefusedLine { line: line.clone(), reason })?;
         let followed = store.lock_state()?.followed_seq;
         let mut remaining = store.outbox.load(followed)?;
         remaining.retain(|other| other.key != line.key);
@@ -151,6 +151,14 @@ impl Outbox<'_> {
         let store = self.0.open_for_writing()?;
         let _guard = store.lock.acquire()?;
         store.outbox.create()
+    }
+
+    /// From now on records are signed as the log signs them.
+    pub fn sign_as(&self, signature: OutboxSignature) -> Result<(), StoreError> {
+        let store = self.0.open_for_writing()?;
+        let _guard = store.lock.acquire()?;
+        let lines = store.outbox.load(store.lock_state()?.followed_seq)?;
+        store.outbox.rewrite_signed(&lines, Some(signature))
     }
 
     /// Takes the outbox away, with what waits in it.
@@ -188,6 +196,43 @@ impl Outbox<'_> {
     /// What the log refused, oldest first.
     pub fn refused(&self) -> Result<Vec<RefusedLine>, StoreError> {
         self.0.open_for_reading()?.map_or_else(|| Ok(Vec::new()), |store| store.outbox.refused())
+    }
+
+    /// Whether a line waits for the log.
+    pub fn has_waiting(&self) -> Result<bool, StoreError> {
+        let Some(store) = self.0.open_for_reading()? else { return Ok(false) };
+        // Mostly the write of this very call; the file may be long after weeks without the log.
+        if store.outbox.ends_with_waiting()? {
+            return Ok(true);
+        }
+        Ok(self.lines()?.iter().any(|line| line.accepted.is_none()))
+    }
+
+    /// Lets refused lines wait again, under their keys, and returns how many; the log has none of
+    /// them. An empty list means all.
+    pub fn retry_refused(&self, keys: &[Id]) -> Result<usize, StoreError> {
+        let store = self.0.open_for_writing()?;
+        let _guard = store.lock.acquire()?;
+        if store.outbox.seal()?.is_none() {
+            return Ok(0);
+        }
+        let (taken, kept) = chosen(store.outbox.refused()?, keys);
+        let lines: Vec<OutboxLine> = taken.into_iter().map(|refused| refused.line).collect();
+        // Killed in between, a line is in both files: it is sent under one key, so it counts once.
+        store.outbox.add(&lines)?;
+        store.outbox.sync()?;
+        store.outbox.rewrite_refused(&kept)?;
+        Ok(lines.len())
+    }
+
+    /// Forgets refused lines, and returns how many: what they did stays in this folder alone. An
+    /// empty list means all.
+    pub fn drop_refused(&self, keys: &[Id]) -> Result<usize, StoreError> {
+        let store = self.0.open_for_writing()?;
+        let _guard = store.lock.acquire()?;
+        let (dropped, kept) = chosen(store.outbox.refused()?, keys);
+        store.outbox.rewrite_refused(&kept)?;
+        Ok(dropped.len())
     }
 
     /// Adds lines for what the folder has already and the log has not.
@@ -243,13 +288,15 @@ impl OpenStore {
         self.outbox.rewrite(&remaining)
     }
 
-    /// Which entries and traces of a change are on the board, in the archive or among the traces.
+    /// Which entries, traces and anchors of a change are in their files or in the archive.
     pub(super) fn present_ids(&self, change: &Change) -> Result<HashSet<String>, StoreError> {
         let entries = change.entries.iter().map(|entry| entry.id.clone());
         let traces = change.traces.iter().chain(&change.imported_traces);
-        let wanted: HashSet<String> = entries.chain(traces.map(|trace| trace.id.clone())).collect();
+        let anchors = change.anchors.iter().map(|anchor| anchor.id.clone());
+        let wanted: HashSet<String> =
+            entries.chain(traces.map(|trace| trace.id.clone())).chain(anchors).collect();
         let mut missing = wanted.clone();
-        for name in [BOARD, TRACES] {
+        for name in [BOARD, TRACES, ANCHORS] {
             if let Some(file) = self.layout.top.open(name)?.filter(|_| !missing.is_empty()) {
                 torn_lines::remove_present_ids(&file, &mut missing)?;
             }
@@ -260,6 +307,11 @@ impl OpenStore {
         }
         Ok(wanted.difference(&missing).cloned().collect())
     }
+}
+
+/// The refused lines with these keys, or all, and the rest.
+fn chosen(refused: Vec<RefusedLine>, keys: &[Id]) -> (Vec<RefusedLine>, Vec<RefusedLine>) {
+    refused.into_iter().partition(|one| keys.is_empty() || keys.contains(&one.line.key))
 }
 
 /// The entities of our line that the log has under another id.

@@ -2,7 +2,7 @@
 //! carried out whole; reads on a snapshot, never behind the lock.
 
 use std::collections::HashSet;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -67,9 +67,14 @@ pub struct Store {
     /// The log that every write goes through, if there is one.
     pub(super) log: OnceLock<Arc<dyn Log>>,
     /// The log that a linked folder exchanges lines with, where it can be reached.
-    pub(super) linked_log: OnceLock<Arc<dyn Log>>,
+    pub(super) linked_log: RwLock<Option<Arc<dyn Log>>>,
     /// What the log has of a newer format, if it does.
     pub(super) log_too_new: Mutex<Option<LogError>>,
+    /// The last line of the log that this process appended, and the last that it took in.
+    pub(super) appended_through: AtomicU64,
+    pub(super) followed_through: AtomicU64,
+    /// One thread at a time asks for lines; who waits for it finds them taken in.
+    pub(super) following: Mutex<()>,
     /// Git's index when such files were last looked at.
     pub(crate) last_git_index: Mutex<Option<Fingerprint>>,
 }
@@ -106,8 +111,11 @@ impl Store {
             deadline: Arc::new(OnceLock::new()),
             mergers: OnceLock::new(),
             log: OnceLock::new(),
-            linked_log: OnceLock::new(),
+            linked_log: RwLock::new(None),
             log_too_new: Mutex::new(None),
+            appended_through: AtomicU64::new(0),
+            followed_through: AtomicU64::new(0),
+            following: Mutex::new(()),
             last_git_index: Mutex::new(None),
         })
     }
@@ -158,11 +166,15 @@ impl Store {
             .map_or_else(|| Ok(Config::default()), |store| self.config_of(&store))
     }
 
-    /// Appends entries to the blackboard, without the index.
+    /// Appends entries to the blackboard, without the index. Where there is a log, they are in
+    /// the log; the next view takes them in.
     pub fn post(&self, entries: &[Entry]) -> Result<(), StoreError> {
         let change = Change::of_entries(entries.to_vec());
         let store = self.open_for_writing()?;
-        if self.log.get().is_some() || store.outbox.seal()?.is_some() {
+        if let Some(log) = self.log.get() {
+            return self.append_unfollowed(&**log, &store, change);
+        }
+        if store.outbox.seal()?.is_some() {
             return self.write(Durability::Normal, &change);
         }
         StoreWriter::new(&store, store.lock.acquire()?, self.ids.now())?.commit(
@@ -225,9 +237,9 @@ impl Store {
         if let Some(log) = self.log.get() {
             return self.commit_to_log(&**log, durability, planned_on, plan);
         }
-        match self.linked_log.get() {
+        match self.linked_log() {
             Some(log) if store.outbox.seal()?.is_some() => {
-                self.commit_linked(&**log, store, durability, planned_on, plan)
+                self.commit_linked(&*log, store, durability, planned_on, plan)
             }
             _ => self.commit_locally(store, durability, &mut plan),
         }
@@ -244,6 +256,7 @@ impl Store {
         let now = self.ids.now();
         let mut writer = StoreWriter::recovered(store, guard, now)?;
         let (planned, outcome) = plan(now)?;
+        let durability = if store.is_cache { Durability::Normal } else { durability };
         let wrote = writer.commit(planned, None, durability)?;
         if wrote != WriteTarget::Nothing {
             self.work.add();
@@ -267,6 +280,7 @@ impl Store {
             let index = Index::in_memory()?;
             return read(&index.view(now, CaseFolding::Exact)?);
         };
+        self.follow_own_lines()?;
         store.catch_up()?;
         store.with_view(now, read)
     }
@@ -350,7 +364,7 @@ impl Store {
             writer.state.housekept_ms = self.ids.now().as_ms();
             writer.save_state()?;
         }
-        store.board.sync()?;
+        store.flush_board()?;
         store.catch_up()?;
         let now = self.ids.now();
         conflict_repair::repair_after_git(&store, now)?;
@@ -387,7 +401,7 @@ impl Store {
     pub fn leave(&self) -> Result<(), StoreError> {
         let Some(store) = self.open_for_reading()? else { return Ok(()) };
         self.work.take();
-        store.board.sync()?;
+        store.flush_board()?;
         let state = store.lock_state()?;
         let (large, journal) = (store.files.graph_bytes()? > QUICK_BYTES, store.journal.bytes()?);
         if (large && journal < LONG_JOURNAL_BYTES) || (!checkpoint::is_due(&state) && journal == 0)
@@ -399,6 +413,25 @@ impl Store {
             self.ids.now(),
             if large { RewriteTiming::Quiet } else { RewriteTiming::Now },
         )
+    }
+
+    /// Keeps house after writes, where nobody else does: one thread for all stores of a process.
+    /// Whether there was something to do.
+    pub fn housekeep_after_writes(&self) -> Result<bool, StoreError> {
+        if !self.work.take() {
+            return Ok(false);
+        }
+        self.housekeep_when(RewriteTiming::Quiet)?;
+        self.truncate_wal(LONG_WAL_BYTES).map(|()| true)
+    }
+
+    /// Says that this process lives long, and that somebody keeps house in it.
+    pub fn stay_open(&self) {
+        self.is_long_lived.store(true, Ordering::Release);
+        if self.has_backlog().unwrap_or(false) {
+            // A process before us ended in a hurry, or was killed.
+            self.work.add();
+        }
     }
 
     /// Keeps house unless another process has just begun to: what it flushes and
@@ -463,12 +496,13 @@ impl Store {
             lock: FileLock::new(&layout.local, WRITE_LOCK),
             checkpoint_lock: FileLock::new(&layout.local, "checkpoint.lock"),
             index_lock: FileLock::new(&layout.local, "index.lock"),
-            board: Board::new(&layout, &self.location.project, git),
+            board: Board::new(&layout, &self.location, git),
             journal: Journal::new(&layout.local),
             outbox: OutboxFile::new(&layout),
             files: StoreFiles::new(&layout, &self.is_long_lived),
             arrays: ArrayWriter::default(),
             index: IndexPool::default(),
+            is_cache: self.location.is_cache,
             deadline: Arc::clone(&self.deadline),
             vectors: VectorFile::new(&layout),
             project: Dir::project(&self.location.project, self.probe.clone())?,

@@ -1,15 +1,17 @@
 //! The open folder: its files, its locks and its index, and the moves that both
 //! reading and writing are made of.
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use twining_model::Time;
+use twining_model::{Id, Time, limits};
 
 use super::project_store::Store;
 use crate::disk::Dir;
-use crate::disk::layout::{DEFAULT_FILES, FOLDER, Layout};
+use crate::disk::layout::{CONFIG, DEFAULT_FILES, FOLDER, Layout};
 use crate::error::StoreError;
+use crate::format::config::Config;
 use crate::index::embeddings::VectorFile;
 use crate::index::{Index, IndexPool, PooledIndex, View};
 use crate::log::array_file::ArrayWriter;
@@ -38,6 +40,8 @@ pub(crate) struct OpenStore {
     pub(crate) files: StoreFiles,
     pub(crate) arrays: ArrayWriter,
     pub(crate) index: IndexPool,
+    /// Whether the folder can be made again from a log: nothing is flushed.
+    pub(crate) is_cache: bool,
     /// Deadline for the caller's wait, if short.
     pub(crate) deadline: Arc<OnceLock<Instant>>,
     pub(crate) vectors: VectorFile,
@@ -60,6 +64,11 @@ impl OpenStore {
 
     pub(crate) fn lock_state(&self) -> Result<LockState, StoreError> {
         LockState::of(&self.layout)
+    }
+
+    /// Flushes the board to the device.
+    pub(crate) fn flush_board(&self) -> Result<(), StoreError> {
+        if self.is_cache { Ok(()) } else { self.board.sync() }
     }
 
     /// How long to wait for another process that has the index.
@@ -154,7 +163,7 @@ const GITIGNORE: &str = ".gitignore";
 const BLOCK_BEGIN: &str = "# >>> twining link >>> the team's log has the records";
 const BLOCK_END: &str = "# <<< twining link <<<";
 /// What the records are, for git: files and folders of `.twining`.
-pub const RECORD_PATHS: [&str; 7] = [
+pub const RECORD_PATHS: [&str; 8] = [
     "/blackboard.jsonl",
     "/decisions/",
     "/graph/",
@@ -162,6 +171,7 @@ pub const RECORD_PATHS: [&str; 7] = [
     "/handoffs/",
     "/turns/",
     "/traces.jsonl",
+    "/anchors.jsonl",
 ];
 /// Bytes of a receipt; it holds pieces of settings files, never whole projects.
 const MAX_BYTES: usize = 32 * 1024 * 1024;
@@ -253,6 +263,40 @@ impl Installation<'_> {
         }
         store.layout.replace(&store.layout.top, GITIGNORE, after.as_bytes(), false)?;
         Ok(true)
+    }
+
+    /// Names the team's repository in `config.yml`, and returns whether it says so then: a file
+    /// that cannot be read, or that names another, stays as it is.
+    pub fn label_team(&self, repository: &Id) -> Result<bool, StoreError> {
+        self.prepare()?;
+        let store = self.0.open_for_writing()?;
+        let _guard = store.lock.acquire()?;
+        let bytes = store.layout.top.read(CONFIG, limits::CONFIG_BYTES)?.unwrap_or_default();
+        if Config::parse(&bytes).team == repository.as_str() {
+            return Ok(true);
+        }
+        let odd = Config::parse(&bytes).notes.len();
+        let text = String::from_utf8_lossy(&bytes);
+        let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        let after = format!("{text}{gap}team: {repository}\n");
+        let config = Config::parse(after.as_bytes());
+        if config.team != repository.as_str() || config.notes.len() > odd {
+            return Ok(false);
+        }
+        store.layout.replace(&store.layout.top, CONFIG, after.as_bytes(), false)?;
+        Ok(true)
+    }
+
+    /// Calls `read` with the folder while nobody writes, everything acknowledged being in its
+    /// files.
+    pub fn with_settled_files<T>(
+        &self,
+        read: impl FnOnce(&Path) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.0.housekeep()?;
+        let store = self.0.open_for_writing()?;
+        let _guard = store.lock.acquire()?;
+        read(&self.0.location().project.join(FOLDER))
     }
 
     /// The receipt, as it was kept; none where there is none.

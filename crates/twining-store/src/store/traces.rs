@@ -10,13 +10,14 @@
 //! after the identity of `local/`. A clone can bring neither, so a line that came
 //! with one is known to.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde::de::IgnoredAny;
 use twining_model::{Time, Trace, limits};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::line_file::{TRACE_FILE, machine_dir};
 use super::project_store::Store;
 use super::store_handle::OpenStore;
 use crate::disk::layout::{Layout, TRACES, random_bits};
@@ -24,19 +25,14 @@ use crate::disk::{Dir, FileHandle, Fingerprint};
 use crate::error::StoreError;
 use crate::format::torn_lines::{FileLine, LineReader};
 use crate::format::{array, torn_lines};
-use crate::log::board;
 
 const SPOOL: &str = "spool";
 const WAITING: &str = "waiting-";
 const TAKEN: &str = "taken-";
-/// The file as we left it: what git takes away between two of its own steps comes back.
-const LAST_STATE: &str = "known";
 /// One hash a line.
 const OWN_HASHES: &str = "own";
 /// Bytes of the list of hashes that are read: a million of them.
 const OWN_BYTES: u64 = 17 * 1024 * 1024;
-/// A file of traces that has a second name is copied up to this size.
-const COPY_BYTES: usize = 1024 * 1024 * 1024;
 
 /// What became of traces that could not wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,7 +85,7 @@ impl Traces<'_> {
         // What git writes now, it may write over us.
         let guard = if store.board.git_is_busy() { None } else { store.lock.try_acquire()? };
         // If git rewrote the file, a process that can wait checks what it lacks.
-        if guard.is_none() || !is_unchanged(&store.layout)? {
+        if guard.is_none() || !TRACE_FILE.is_unchanged(&store.layout)? {
             spool(&store.layout, &lines)?;
             return Ok(AppendOutcome::Spooled);
         }
@@ -102,14 +98,14 @@ impl Traces<'_> {
     /// Brings in what hooks left, if nobody has the lock; how many there were.
     pub fn drain(&self) -> Result<usize, StoreError> {
         let Some(store) = self.0.open_for_hooks()? else { return Ok(0) };
-        let nothing_waits =
-            machine_dir(&store.layout)?.open_dir(SPOOL)?.is_none() && is_unchanged(&store.layout)?;
+        let nothing_waits = machine_dir(&store.layout)?.open_dir(SPOOL)?.is_none()
+            && TRACE_FILE.is_unchanged(&store.layout)?;
         if nothing_waits || store.board.git_is_busy() {
             return Ok(0);
         }
         let Some(_guard) = store.lock_briefly()? else { return Ok(0) };
         let now = self.0.ids().now();
-        append_lines(&store.layout, &lost_lines(&store, now)?, now)?;
+        TRACE_FILE.restore(&store, now)?;
         drain(&store.layout, now)
     }
 
@@ -194,12 +190,6 @@ impl Store {
     }
 }
 
-/// Opens the folder for machine-local data. Its name identifies the `local/` it was made in: one
-/// that came with a clone is never opened.
-pub(crate) fn machine_dir(layout: &Layout) -> Result<Dir, StoreError> {
-    layout.local.make_dir(&format!("own-{:016x}", xxh3_64(layout.local.identity()?.as_bytes())))
-}
-
 pub(crate) fn lines_of(traces: &[Trace]) -> Result<Vec<u8>, StoreError> {
     torn_lines::to_json_lines(traces, limits::TRACE_BYTES)
 }
@@ -220,24 +210,8 @@ pub(crate) fn append(layout: &Layout, lines: &[u8], now: Time) -> Result<(), Sto
 
 /// Appends whole lines. The caller holds the lock.
 pub(crate) fn append_lines(layout: &Layout, lines: &[u8], now: Time) -> Result<(), StoreError> {
-    if lines.is_empty() {
-        return Ok(());
-    }
-    let mut handle = layout.top.create_append(TRACES)?;
-    if handle.links()? > 1 {
-        // Under its other name it is somebody else's file.
-        layout.replace(&layout.top, TRACES, &handle.read_all(COPY_BYTES)?, false)?;
-        handle = layout.top.create_append(TRACES)?;
-    }
-    let mut size = handle.fingerprint()?.size;
-    if torn_lines::last_byte(&handle, size)? != b'\n' {
-        size = torn_lines::repair_tail(layout, &handle, size)?;
-    }
-    // The disk may be full: the part that was written must not stay.
-    handle.write(lines).inspect_err(|_| drop(handle.set_len(size)))?;
-    let machine_dir = machine_dir(layout)?;
-    board::append_recent(&machine_dir, lines, now)?;
-    save_file_state(layout, &machine_dir)
+    TRACE_FILE.write(layout, lines)?;
+    TRACE_FILE.remember(layout, lines, now)
 }
 
 fn own_lines(layout: &Layout) -> Result<HashSet<u64>, StoreError> {
@@ -366,46 +340,4 @@ fn hash_before(handle: &FileHandle, place: u64) -> Result<u64, StoreError> {
     let length = usize::try_from(place).unwrap_or(page.len()).min(page.len());
     let read = handle.read_at(&mut page[..length], place - length as u64)?;
     Ok(xxh3_64(&page[..read]))
-}
-
-/// Whether the file is the one we left, or longer.
-fn is_unchanged(layout: &Layout) -> Result<bool, StoreError> {
-    let Some(known) = machine_dir(layout)?.open(LAST_STATE)? else { return Ok(true) };
-    let known = String::from_utf8(known.read_all(64).unwrap_or_default()).unwrap_or_default();
-    let mut known = known.split_whitespace().map(str::parse::<u64>);
-    let (Some(Ok(ino)), Some(Ok(size))) = (known.next(), known.next()) else { return Ok(true) };
-    Ok(layout.top.print(TRACES)?.is_some_and(|print| print.ino == ino && print.size >= size))
-}
-
-/// Lines that the file lacks since somebody else wrote it. Asks git where there are
-/// any, which no hook waits for. The caller holds the lock.
-pub(crate) fn lost_lines(store: &OpenStore, now: Time) -> Result<Vec<u8>, StoreError> {
-    let layout = &store.layout;
-    if is_unchanged(layout)? {
-        return Ok(Vec::new());
-    }
-    let file = layout.top.open(TRACES)?;
-    let written = file.as_ref().map(|file| file.fingerprint()).transpose()?;
-    let rewritten = written.map_or(now, |print| Time::from_ms(print.mtime_ns / 1_000_000).min(now));
-    let machine_dir = machine_dir(layout)?;
-    let lost = board::lost_lines(&machine_dir, file.as_ref(), rewritten, |ids| {
-        store.board.in_history(ids, &BTreeSet::new())
-    })?;
-    if lost.is_empty() {
-        // It is as it should be: nobody need ask git again.
-        save_file_state(layout, &machine_dir)?;
-    }
-    Ok(lost)
-}
-
-/// Remembers how we left the file.
-fn save_file_state(layout: &Layout, machine_dir: &Dir) -> Result<(), StoreError> {
-    match layout.top.print(TRACES)? {
-        // In place and always as long: a new file in the old one's stead makes the disk wait for
-        // its bytes, and half of this says at worst that somebody should look.
-        Some(print) => machine_dir
-            .create_random_access(LAST_STATE)?
-            .write_at(format!("{:20} {:20}\n", print.ino, print.size).as_bytes(), 0),
-        None => machine_dir.remove(LAST_STATE).map(drop),
-    }
 }

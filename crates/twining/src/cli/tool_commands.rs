@@ -154,7 +154,9 @@ pub(crate) const TOOL_COMMANDS: [ToolCommand; 23] = [
         name: "sync",
         about: "Send what waits for the team's log, and receive what others wrote",
         flags: link::sync_flags,
-        run: Some(|call| link::sync(&Project::open(call.project)?, call.style)),
+        run: Some(|call| {
+            link::sync(call.called, &Project::open(call.project)?, call.given, call.style)
+        }),
     },
     ToolCommand {
         name: "reindex",

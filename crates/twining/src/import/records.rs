@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgMatches, Command, ValueHint};
 use twining_engine::Caller;
 use twining_engine::import::{
-    FOLDER_FILES, ImportCounts, ImportMode, ImportOutcome, ImportSource, SourceFile,
+    FOLDER_FILES, ImportCounts, ImportMode, ImportOutcome, ImportSource, ImportedFile,
 };
 use twining_model::{Channel, Origin, Trust, text};
 
@@ -103,7 +103,7 @@ pub(super) type SkippedFiles = Vec<twining_engine::import::ImportProblem>;
 pub(super) fn read(
     source: ImportSource,
     from: &Path,
-) -> Result<(Vec<SourceFile>, SkippedFiles), CommandError> {
+) -> Result<(Vec<ImportedFile>, SkippedFiles), CommandError> {
     let shown = from.display().to_string();
     let missing = |error: &std::io::Error| {
         CommandError::of_error(
@@ -123,7 +123,7 @@ pub(super) fn read(
         Err(error) => passed_over.push(pass(&name, &error.to_string())),
         Ok(_) => match fs::read(path) {
             Ok(bytes) => match String::from_utf8(bytes) {
-                Ok(text) => files.push(SourceFile { name, text }),
+                Ok(text) => files.push(ImportedFile { name, text }),
                 Err(_) => passed_over.push(pass(&name, "not UTF-8")),
             },
             Err(error) => passed_over.push(pass(&name, &error.to_string())),
@@ -187,7 +187,7 @@ pub(super) fn read(
 }
 
 /// Parts of another memory that stay where they are.
-pub(super) const LEFT: [(&str, &str); 6] = [
+pub(super) const LEFT: [(&str, &str); 7] = [
     ("agents/registry.json", "the agent registry belongs to that project"),
     ("handoffs/index.jsonl", "handoffs belong to that project"),
     ("config.yml", "settings are each project's own"),
@@ -196,6 +196,7 @@ pub(super) const LEFT: [(&str, &str); 6] = [
         "turns",
         "turns belong to the project where they were recorded; copy the folder if you want them",
     ),
+    ("anchors.jsonl", "anchors speak of that project's code"),
     ("traces.jsonl", "traces belong to that project's guards; copy the file if you want them"),
 ];
 

@@ -1,17 +1,20 @@
-//! `twining link`, `unlink` and `sync`.
+//! `twining link` and `unlink`.
 
 use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{ArgMatches, Command, ValueHint};
-use serde_json::json;
-use twining_store::{Log, LogError, RECORD_PATHS, StoreError};
+use serde_json::{Value, json};
+use twining_model::Id;
+use twining_store::git::Git;
+use twining_store::{LogError, OutboxSignature, Store};
 
-use super::http_log::HttpLog;
-use super::join_log;
+use super::http_log::{HttpLog, ServiceIdentity};
 use super::settings::LinkSettings;
+use super::sync_command::{copy_of, record_paths};
 use super::sync_state::SyncState;
-use super::team_link::TeamLink;
+use super::{join_log, project_label};
 use crate::args::{option, path, switch, word};
 use crate::output::{self, OutputFormat};
 use crate::person_check;
@@ -19,6 +22,10 @@ use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::{TextPage, count, dim, good, place, plain, warn};
 
+/// What lets git track the records again.
+const TRACK_COMMAND: &str = "git add .twining";
+/// What is left to do once git's index is without the records.
+const COMMIT_COMMAND: &str = "git add .twining && git commit -m \"The team's log has the records\"";
 /// Bytes of a token.
 const TOKEN_BYTES: u64 = 4096;
 
@@ -32,6 +39,7 @@ pub(crate) fn link_flags(command: Command) -> Command {
                 option("token-file", "FILE", "Read the token from this file; default: stdin"),
                 ValueHint::FilePath,
             ),
+            switch("dry-run", "Show what would be changed, and change nothing"),
             switch("yes", "Do not ask"),
         ])
         .after_help(
@@ -46,9 +54,47 @@ pub(crate) fn unlink_flags(command: Command) -> Command {
         .after_help("Example:\n  twining unlink")
 }
 
-/// The flags of `sync`.
-pub(crate) fn sync_flags(command: Command) -> Command {
-    command.after_help("Example:\n  twining sync")
+/// What a link would change, for the person to agree to.
+struct LinkProposal<'a> {
+    address: &'a str,
+    folder: PathBuf,
+    /// The repository that the address leads to, if the service says so.
+    repository: Option<Id>,
+    /// How the service signs what is sent.
+    signature: Option<OutboxSignature>,
+    /// Records that git tracks.
+    tracked: Vec<String>,
+}
+
+impl LinkProposal<'_> {
+    fn to_words(&self) -> String {
+        let mut parts = vec![
+            format!("This links {} to {}:", self.folder.display(), self.address),
+            "its records are sent to the service, and those of the team come here".to_owned(),
+            "address and token are kept in your own settings, not in the repository".to_owned(),
+        ];
+        parts.extend(self.repository.iter().map(|repository| {
+            format!(
+                "`team: {repository}` goes into .twining/config.yml: a label by which a wrong service or clone is refused"
+            )
+        }));
+        let block = "git ignores the records from now on, by a block in .twining/.gitignore";
+        parts.push(match self.tracked.len() as u64 {
+            0 => block.to_owned(),
+            tracked => format!(
+                "{block}; {} of them leave its index (git rm --cached) and stay in the folder",
+                count(tracked, "file")
+            ),
+        });
+        parts.join("\n- ")
+    }
+
+    fn to_json(&self) -> Value {
+        json!({
+            "linked": false, "dry_run": true, "address": self.address,
+            "repository": self.repository, "untracks": self.tracked.len(),
+        })
+    }
 }
 
 /// Links the folder to a team's log.
@@ -62,72 +108,119 @@ pub(crate) fn link(
     }
     let address = address(given.get_one::<String>("url").map_or("", String::as_str))?;
     let store = project.engine.store();
-    let folder = store.location().project.join(".twining");
-    if !given.get_flag("yes") {
-        let what = format!(
-            "This links {} to {address}:\n\
-             - its records are sent to the service, and those of the team come here\n\
-             - address and token are kept in your own settings, not in the repository\n\
-             - git no longer tracks the records: a block in .twining/.gitignore says so",
-            folder.display()
-        );
-        if given.get_one::<PathBuf>("token-file").is_none() {
-            return Err(CommandError::misuse(
-                "give the token with --token-file, or --yes and stdin",
-            )
-            .with_hint(what));
-        }
-        person_check::confirm(&what, "link")?;
+    let is_asked = !given.get_flag("yes") && !given.get_flag("dry-run");
+    if is_asked && given.get_one::<PathBuf>("token-file").is_none() {
+        return Err(CommandError::misuse("give the token with --token-file, or --yes and stdin"));
     }
     let token = token(given.get_one::<PathBuf>("token-file"))?;
-    store.installation().prepare()?;
+    // Before anything is changed: an address, a token or a clone that is wrong shows now.
     let log = HttpLog::new(&address, &token);
-    // Before anything is changed: an address or a token that is wrong shows now.
-    log.since(0, 1).map_err(|error| unreachable(&address, &error))?;
+    let identity = log.identity().map_err(|error| unreachable(&address, &error))?;
+    let ServiceIdentity { repository, signature } = identity;
+    if let Some(repository) = &repository {
+        project_label::check(store, &address, repository)?;
+    }
+    let git = Git::at(&store.location().project);
+    let tracked = git.tracked_of(&record_paths()).into_iter().collect();
+    let folder = store.location().project.join(".twining");
+    let proposal = LinkProposal { address: &address, folder, repository, signature, tracked };
+    if given.get_flag("dry-run") {
+        return Ok(output::answer(
+            style,
+            || proposal.to_json(),
+            |page| page.block(0, &proposal.to_words()),
+            ExitStatus::Done,
+        ));
+    }
+    if is_asked {
+        person_check::confirm(&proposal.to_words(), "link")?;
+    }
+    carry_out(store, proposal, &token, &log, style)
+}
+
+fn carry_out(
+    store: &Arc<Store>,
+    proposal: LinkProposal<'_>,
+    token: &str,
+    log: &HttpLog,
+    style: OutputFormat,
+) -> Result<ExitStatus, CommandError> {
+    let LinkProposal { address, folder, repository, signature, tracked } = proposal;
+    let installation = store.installation();
+    installation.prepare()?;
     let seal = store
         .local_state()
         .identity()?
         .ok_or_else(|| CommandError::unavailable("NOT_FOUND", "there is no memory here"))?;
-    let joined = join_log::join(store, &log)?;
+    let joined = join_log::join(store, log)?;
+    if let Some(signature) = signature {
+        store.outbox().sign_as(signature)?;
+    }
     let settings = LinkSettings {
-        address: address.clone(),
-        token,
+        address: address.to_owned(),
+        token: token.to_owned(),
+        repository: repository.clone(),
         seal,
         folder: folder.display().to_string(),
     };
     let kept = settings.save()?;
-    store.installation().ignore_records(true)?;
-    let delivered = store.outbox().deliver(&log);
+    let is_labelled = match &repository {
+        Some(repository) => installation.label_team(repository)?,
+        None => false,
+    };
+    installation.ignore_records(true)?;
+    let git = Git::at(&store.location().project);
+    let untracked = if tracked.is_empty() { Ok(()) } else { git.untrack(&tracked) };
+    let delivered = store.outbox().deliver(log);
     SyncState::note(store, &delivered.as_ref().map(drop).map_err(copy_of));
     let refused = store.outbox().state()?.refused;
-    let untrack = untrack_command();
+    let next = match &untracked {
+        Err(_) => untrack_command(),
+        Ok(()) if git.shape().is_some() => COMMIT_COMMAND.to_owned(),
+        Ok(()) => String::new(),
+    };
     let answer = json!({
-        "linked": true, "address": address, "settings": kept.display().to_string(),
+        "linked": true, "address": address, "repository": repository, "labelled": is_labelled,
+        "settings": kept.display().to_string(),
         "received": joined.received, "sent": joined.missing, "refused": refused,
-        "synced": delivered.is_ok(), "next": untrack,
+        "untracked": if untracked.is_ok() { tracked.len() } else { 0 },
+        "synced": delivered.is_ok(), "next": next,
     });
-    Ok(output::answer(
-        style,
-        || answer,
-        |page| {
-            page.line([good("linked to"), place(&address)]);
-            page.line([dim(format!(
-                "received {}, sent {}",
-                count(joined.received, "line"),
-                count(joined.missing as u64, "line")
-            ))]);
-            if refused > 0 {
-                page.line([warn(format!("refused: {}", count(refused as u64, "line")))]);
-            }
-            if let Err(error) = &delivered {
-                page.line([warn(format!("not all is sent yet: {error}"))]);
-            }
-            page.line([dim("address and token are in"), place(kept.display().to_string())]);
-            page.line([plain("Let git forget the records, and commit that:")]);
-            page.block(2, &untrack);
-        },
-        ExitStatus::Done,
-    ))
+    let show = |page: &mut TextPage| {
+        page.line([good("linked to"), place(address)]);
+        page.line([dim(format!(
+            "received {}, sent {}",
+            count(joined.received, "line"),
+            count(joined.missing as u64, "line")
+        ))]);
+        if refused > 0 {
+            let lines = count(refused as u64, "line");
+            page.line([warn(format!("refused: {lines}; `twining sync refused` says why"))]);
+        }
+        if let Err(error) = &delivered {
+            page.line([warn(format!("not all is sent yet: {error}"))]);
+        }
+        page.line([dim("address and token are in"), place(kept.display().to_string())]);
+        if repository.is_some() && !is_labelled {
+            page.line([warn("config.yml cannot be edited: the label `team` is not written")]);
+        }
+        match &untracked {
+            Ok(()) if tracked.is_empty() => {}
+            Ok(()) => page.line([dim(format!(
+                "git no longer tracks {}; they are in the folder",
+                count(tracked.len() as u64, "file")
+            ))]),
+            Err(error) => page.line([warn(format!("git still tracks the records: {error}"))]),
+        }
+        if !next.is_empty() {
+            page.line([plain(match &untracked {
+                Ok(()) => "Commit what changed for git:",
+                Err(_) => "Let git forget the records, and commit that:",
+            })]);
+            page.block(2, &next);
+        }
+    };
+    Ok(output::answer(style, || answer, show, ExitStatus::Done))
 }
 
 /// Ends the link; the files stay, complete.
@@ -154,64 +247,15 @@ pub(crate) fn unlink(
     store.housekeep()?;
     Ok(output::answer(
         style,
-        || json!({"linked": false, "unsent": waiting, "next": "git add .twining"}),
+        || json!({"linked": false, "unsent": waiting, "next": TRACK_COMMAND}),
         |page| {
             page.line([good("unlinked")]);
-            page.line([dim("the files have every record; `git add .twining` tracks them again")]);
+            page.line([dim("the files have every record; git ignores them no longer")]);
+            page.line([plain("Track them again, and commit that:")]);
+            page.block(2, TRACK_COMMAND);
         },
         ExitStatus::Done,
     ))
-}
-
-/// Sends and receives now.
-pub(crate) fn sync(project: &Project, style: OutputFormat) -> Result<ExitStatus, CommandError> {
-    let store = project.engine.store();
-    if !store.outbox().is_linked()? {
-        return Err(CommandError::unavailable("NOT_LINKED", "this folder is not linked to a team")
-            .with_hint("`twining link URL` links it"));
-    }
-    let Some(link) = TeamLink::of(store) else {
-        return Err(CommandError::unavailable(
-            "NOT_LINKED",
-            "your settings have no address and token for this folder",
-        )
-        .with_hint("`twining link URL` links it again"));
-    };
-    let log = link.log.probing();
-    let before = store.follower().position()?;
-    let delivered = store.outbox().deliver(&log);
-    let exchanged = delivered.and_then(|delivery| {
-        store.follower().follow_with(&log)?;
-        Ok(delivery)
-    });
-    link.note(&exchanged.as_ref().map(drop).map_err(copy_of));
-    let delivery = exchanged?;
-    let received = store.follower().position()? - before;
-    let state = store.outbox().state()?;
-    Ok(output::answer(
-        style,
-        || {
-            json!({
-                "sent": delivery.sent, "refused": delivery.refused, "received": received,
-                "waiting": state.waiting, "position": before + received,
-            })
-        },
-        |page| show_sync(page, delivery.sent, delivery.refused, received),
-        if delivery.refused > 0 { ExitStatus::FoundProblems } else { ExitStatus::Done },
-    ))
-}
-
-fn show_sync(page: &mut TextPage, sent: usize, refused: usize, received: u64) {
-    page.line([
-        good("synced:"),
-        dim(format!("sent {}, received {}", count(sent as u64, "line"), count(received, "line"))),
-    ]);
-    if refused > 0 {
-        page.line([warn(format!(
-            "refused: {}; `.twining/local/outbox-refused.jsonl` says why",
-            count(refused as u64, "line")
-        ))]);
-    }
 }
 
 /// An address that may be given a token: encrypted, or of this machine.
@@ -271,17 +315,7 @@ fn unreachable(address: &str, error: &LogError) -> CommandError {
 }
 
 fn untrack_command() -> String {
-    let paths: Vec<String> =
-        RECORD_PATHS.iter().map(|path| format!(".twining/{}", path.trim_matches('/'))).collect();
-    format!("git rm -r -q --cached --ignore-unmatch {}", paths.join(" "))
-}
-
-/// The same error once more, for whoever remembers it.
-fn copy_of(error: &StoreError) -> StoreError {
-    match error {
-        StoreError::Log(error) => error.clone().into(),
-        error => StoreError::Damaged { what: error.to_string() },
-    }
+    format!("git rm -r -q --cached --ignore-unmatch {}", record_paths().join(" "))
 }
 
 #[cfg(test)]

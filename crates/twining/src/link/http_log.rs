@@ -3,20 +3,25 @@
 //! What comes back is a stranger's word: answers have a limited size, lines are in order and end
 //! where the service says, and a version that we do not know is not guessed at.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use twining_model::{Change, Id, text};
-use twining_store::{LOG_VERSION, Log, LogBase, LogError, LogLine, NewLine};
+use twining_store::{
+    CondensedLines, LOG_VERSION, Log, LogBase, LogError, LogLine, NewLine, OutboxSignature, Store,
+};
 
-use super::transport::{SendError, Transport};
+use super::project_label;
+use super::transport::{SendError, ServiceRequest, Transport};
 
 /// How long a request may take.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long it may take to condense thousands of lines.
+const SNAPSHOT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Lines of one answer.
 const MAX_LINES: usize = 1024;
 /// Words of a refusal for one line, not for whoever sends it.
@@ -29,6 +34,10 @@ pub(crate) struct HttpLog {
     address: String,
     token: String,
     deadline: Option<Instant>,
+    /// How long the oldest change that is not sent has waited, for who watches the service.
+    outbox_age: Option<Duration>,
+    /// The repository that is meant, and the folder that follows it.
+    project: Option<(Id, Weak<Store>)>,
     /// Until when it is taken for unreachable, in milliseconds since `started`; negative: it is not.
     closed_until: Arc<AtomicI64>,
     started: Instant,
@@ -49,6 +58,26 @@ struct ReceivedLine<'a> {
 struct SinceAnswer<'a> {
     #[serde(borrow)]
     lines: Vec<ReceivedLine<'a>>,
+    head: u64,
+    #[serde(default)]
+    repository: Option<Id>,
+    #[serde(default)]
+    signature: Option<OutboxSignature>,
+}
+
+/// What a service says of itself and of whoever asks.
+pub(crate) struct ServiceIdentity {
+    /// The repository that the address leads to.
+    pub repository: Option<Id>,
+    /// How it signs what we send.
+    pub signature: Option<OutboxSignature>,
+}
+
+#[derive(Deserialize)]
+struct SnapshotAnswer {
+    v: u32,
+    changes: Vec<Change>,
+    through: u64,
     head: u64,
 }
 
@@ -79,14 +108,27 @@ impl HttpLog {
             address: address.trim_end_matches('/').to_owned(),
             token: token.to_owned(),
             deadline: None,
+            outbox_age: None,
+            project: None,
             closed_until: Arc::new(AtomicI64::new(-1)),
             started: Instant::now(),
         }
     }
 
+    /// The same for a folder that follows this repository and no other.
+    pub(crate) fn of_project(self, repository: Option<Id>, store: &Arc<Store>) -> Self {
+        let project = repository.map(|repository| (repository, Arc::downgrade(store)));
+        Self { project, ..self }
+    }
+
     /// The same for a caller who waits no longer than this.
     pub(crate) fn until(&self, deadline: Instant) -> Self {
         Self { deadline: Some(deadline), ..self.clone() }
+    }
+
+    /// The same for a caller who tells it how long the oldest unsent change has waited.
+    pub(crate) fn reporting(&self, outbox_age: Duration) -> Self {
+        Self { outbox_age: Some(outbox_age), ..self.clone() }
     }
 
     /// The same for a caller who asks although it was unreachable a moment ago.
@@ -121,7 +163,17 @@ impl HttpLog {
         let limit = limit.min(MAX_LINES);
         let path = format!("v1/since?after={after}&limit={limit}&wait={}", wait.as_secs());
         let answer = self.ask(&path, None, REQUEST_TIMEOUT + wait).map_err(unreachable)?;
-        lines_in(&answer, after, limit)
+        let expected = self.project.as_ref().map(|(repository, _)| repository);
+        lines_in(&answer, after, limit, expected)
+    }
+
+    /// What the service says of itself and of us.
+    pub(crate) fn identity(&self) -> Result<ServiceIdentity, LogError> {
+        let answer = self.ask("v1/since?after=0&limit=1", None, REQUEST_TIMEOUT);
+        let answer = answer.map_err(unreachable)?;
+        let SinceAnswer { repository, signature, .. } = parsed(&answer).map_err(unreachable)?;
+        lines_in(&answer, 0, 1, None)?;
+        Ok(ServiceIdentity { repository, signature })
     }
 
     /// Everybody's claims, and their version.
@@ -157,6 +209,14 @@ impl HttpLog {
         if self.is_closed() {
             return Err(LogError::Unreachable("it did not answer a moment ago".to_owned()));
         }
+        if let Some((repository, store)) = &self.project
+            && let Some(store) = store.upgrade()
+            && let Some(named) = project_label::other_project(&store, repository)
+        {
+            return Err(LogError::Unreachable(format!(
+                "`team` in config.yml names repository {named}, but this folder is linked to {repository}"
+            )));
+        }
         let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let timeout = left.map_or(timeout, |left| timeout.min(left));
         if timeout.is_zero() {
@@ -164,7 +224,15 @@ impl HttpLog {
         }
         let url = format!("{}/{path}", self.address);
         let body = body.map(Value::to_string);
-        match self.transport.send(&url, &self.token, body.as_deref().map(str::as_bytes), timeout) {
+        let request = ServiceRequest {
+            url: &url,
+            token: &self.token,
+            repository: self.project.as_ref().map(|(repository, _)| repository.as_str()),
+            outbox_age: self.outbox_age,
+            body: body.as_deref().map(str::as_bytes),
+            timeout,
+        };
+        match self.transport.send(&request) {
             Ok((200..=299, bytes)) => Ok(bytes),
             Ok((status, bytes)) => Err(rejected(status, &bytes)),
             Err(SendError::NotSent(why)) => Err(LogError::Unreachable(why)),
@@ -184,6 +252,13 @@ impl Log for HttpLog {
 
     fn since(&self, after: u64, limit: usize) -> Result<Vec<LogLine>, LogError> {
         self.poll(after, limit, Duration::ZERO)
+    }
+
+    fn condensed(&self, after: u64) -> Result<Option<CondensedLines>, LogError> {
+        let path = format!("v1/snapshot?after={after}");
+        // Whoever cannot give one is asked for its lines, and says then what is wrong.
+        let answer = self.ask(&path, None, SNAPSHOT_TIMEOUT).ok();
+        Ok(answer.and_then(|answer| condensed_in(&answer, after)))
     }
 
     fn admit(&self, lines: &[NewLine]) -> Result<Vec<u64>, LogError> {
@@ -219,8 +294,20 @@ fn parsed<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<T, LogError> {
         .map_err(|error| LogError::Unknown(format!("the answer cannot be read: {error}")))
 }
 
-fn lines_in(answer: &[u8], after: u64, limit: usize) -> Result<Vec<LogLine>, LogError> {
-    let SinceAnswer { lines, head } = parsed(answer).map_err(unreachable)?;
+fn lines_in(
+    answer: &[u8],
+    after: u64,
+    limit: usize,
+    expected: Option<&Id>,
+) -> Result<Vec<LogLine>, LogError> {
+    let SinceAnswer { lines, head, repository, .. } = parsed(answer).map_err(unreachable)?;
+    if let (Some(found), Some(expected)) = (repository, expected)
+        && found != *expected
+    {
+        return Err(LogError::Unreachable(format!(
+            "its address leads to repository {found}, but this folder is linked to {expected}"
+        )));
+    }
     if head < after {
         return Err(LogError::Refused(format!(
             "it ends at line {head}, but this folder has followed it to line {after}: it is another log, or it lost lines"
@@ -243,12 +330,19 @@ fn lines_in(answer: &[u8], after: u64, limit: usize) -> Result<Vec<LogLine>, Log
         .collect()
 }
 
+/// None of an answer that is not what was asked for.
+fn condensed_in(answer: &[u8], after: u64) -> Option<CondensedLines> {
+    let SnapshotAnswer { v, changes, through, head } = serde_json::from_slice(answer).ok()?;
+    let is_plausible = v <= LOG_VERSION && after < through && through <= head;
+    is_plausible.then_some(CondensedLines { through, changes })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn error_of(answer: &str) -> LogError {
-        lines_in(answer.as_bytes(), 5, 2).expect_err("is refused")
+        lines_in(answer.as_bytes(), 5, 2, None).expect_err("is refused")
     }
 
     #[test]
@@ -264,7 +358,29 @@ mod tests {
         let newer = format!(r#"{{"lines":[{}],"head":9}}"#, line(6, 999));
         assert_eq!(error_of(&newer), LogError::TooNew { found: 999, known: LOG_VERSION });
         let path = newer.replace("999", "1").replace("01ARZ3NDEKTSV4RRFFQ69G5FAV", "../../x");
-        assert!(lines_in(path.as_bytes(), 5, 2).is_err());
+        assert!(lines_in(path.as_bytes(), 5, 2, None).is_err());
+    }
+
+    #[test]
+    fn lines_of_another_repository_are_not_taken() {
+        let line = r#"{"seq":6,"key":"01ARZ3NDEKTSV4RRFFQ69G5FAV","v":1,"change":{}}"#;
+        let answer =
+            format!(r#"{{"lines":[{line}],"head":6,"repository":"01ARZ3NDEKTSV4RRFFQ69G5FAV"}}"#);
+        let ids = ["01ARZ3NDEKTSV4RRFFQ69G5FAV", "01ARZ3NDEKTSV4RRFFQ69G5FAW"];
+        let [same, other] = ids.map(|id| Id::read(id).expect("an id"));
+        let taken = |expected| lines_in(answer.as_bytes(), 5, 2, Some(expected));
+        assert_eq!(taken(&same).map(|lines| lines.len()), Ok(1));
+        assert!(matches!(taken(&other), Err(LogError::Unreachable(why)) if why.contains(ids[1])));
+    }
+
+    #[test]
+    fn a_snapshot_goes_on_and_not_back() {
+        let through = |answer: &str| condensed_in(answer.as_bytes(), 5).map(|is| is.through);
+        assert_eq!(through(r#"{"v":1,"changes":[{}],"through":9,"head":9}"#), Some(9));
+        assert_eq!(through(r#"{"v":1,"changes":[],"through":5,"head":5}"#), None);
+        assert_eq!(through(r#"{"v":1,"changes":[],"through":9,"head":8}"#), None);
+        assert_eq!(through(r#"{"v":999,"changes":[],"through":9,"head":9}"#), None);
+        assert_eq!(through("<html>"), None);
     }
 
     #[test]

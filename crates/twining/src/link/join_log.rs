@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use twining_model::{Change, Decision, Entity, Entry, HandoffFile, Id, Relation, Trace, TurnFile};
-use twining_store::{Log, LogLine, Store, StoreError};
+use twining_model::{
+    Anchor, Change, Decision, Entity, Entry, HandoffFile, Id, Relation, Trace, TurnFile,
+};
+use twining_store::{CondensedLines, Log, Store, StoreError};
 
 /// Records of one line.
 const AT_ONCE: usize = 200;
@@ -34,12 +36,22 @@ pub(super) fn join(store: &Store, log: &dyn Log) -> Result<JoinCounts, StoreErro
     let mut known = KnownRecords::default();
     let mut received = 0;
     loop {
+        let position = store.follower().position()?;
+        if let Some(condensed) = log.condensed(position)? {
+            let CondensedLines { through, changes } = &condensed;
+            let (through, changes) = (*through, changes.clone());
+            if store.follower().take_in_condensed(position, condensed)? {
+                received += through - position;
+                changes.iter().for_each(|change| known.note(change));
+                continue;
+            }
+        }
         let lines = log.since(store.follower().position()?, LINES)?;
         if lines.is_empty() {
             break;
         }
         received += lines.len() as u64;
-        lines.iter().for_each(|line| known.note(line));
+        lines.iter().for_each(|line| known.note(&line.change));
         store.follower().take_in_beside_own(&lines)?;
     }
     let missing = own.missing_from(&known, &folder);
@@ -58,8 +70,7 @@ struct KnownRecords {
 }
 
 impl KnownRecords {
-    fn note(&mut self, line: &LogLine) {
-        let change = &line.change;
+    fn note(&mut self, change: &Change) {
         self.entries.extend(change.entries.iter().map(|entry| entry.id.clone()));
         self.archived.extend(change.archived.iter().cloned());
         self.records.extend(change.decisions.iter().map(|decision| decision.id.to_string()));
@@ -72,6 +83,7 @@ impl KnownRecords {
         self.records.extend(change.handoffs.iter().map(|handoff| handoff.id.to_string()));
         let traces = change.traces.iter().chain(&change.imported_traces);
         self.records.extend(traces.map(|trace| trace.id.clone()));
+        self.records.extend(change.anchors.iter().map(|anchor| anchor.id.clone()));
         self.turns.extend(
             change.turns.iter().map(|turn| (turn.feature.clone(), turn.task.clone(), turn.number)),
         );
@@ -88,6 +100,7 @@ struct OwnRecords {
     handoffs: Vec<HandoffFile>,
     turns: Vec<TurnFile>,
     traces: Vec<Trace>,
+    anchors: Vec<Anchor>,
     archived: HashSet<String>,
 }
 
@@ -102,6 +115,7 @@ impl OwnRecords {
             handoffs: handoffs_in(folder),
             turns: turns_in(folder),
             traces: lines_of(&folder.join("traces.jsonl")),
+            anchors: lines_of(&folder.join("anchors.jsonl")),
             archived: store.documents().archived_ids()?,
         })
     }
@@ -161,6 +175,13 @@ impl OwnRecords {
             traces
                 .chunks(AT_ONCE)
                 .map(|some| Change { imported_traces: some.to_vec(), ..Change::default() }),
+        );
+        let anchors: Vec<Anchor> =
+            self.anchors.into_iter().filter(|anchor| is_new(&anchor.id)).collect();
+        changes.extend(
+            anchors
+                .chunks(AT_ONCE)
+                .map(|some| Change { anchors: some.to_vec(), ..Change::default() }),
         );
         let archived: Vec<String> = self
             .archived

@@ -7,13 +7,18 @@
 mod command;
 mod http_log;
 mod join_log;
+mod project_label;
+mod refused_changes;
+mod server_link;
 mod settings;
+mod sync_command;
 mod sync_state;
 mod sync_worker;
 mod team_link;
 mod transport;
 
-pub(crate) use command::{link, link_flags, sync, sync_flags, unlink, unlink_flags};
+pub(crate) use command::{link, link_flags, unlink, unlink_flags};
+pub(crate) use server_link::ServerLink;
+pub(crate) use sync_command::{sync, sync_flags};
 pub(crate) use sync_state::{sync_checks, sync_warnings};
-pub(crate) use sync_worker::SyncWorker;
 pub(crate) use team_link::{TeamLink, needs_log, with_synced};

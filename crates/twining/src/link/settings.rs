@@ -7,6 +7,7 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use twining_model::Id;
 use twining_store::{Store, digest};
 
 use crate::render::command_error::CommandError;
@@ -15,12 +16,15 @@ use crate::user_policy;
 const FOLDER: &str = "links";
 
 /// What this user knows of a folder's service.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct LinkSettings {
     /// Of the form `https://host/tenant/repository`.
     pub address: String,
     /// What the service knows us by.
     pub token: String,
+    /// The repository that the address led to when the folder was linked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<Id>,
     /// The folder's identity: a copy of the folder has another.
     pub seal: String,
     /// The folder, for people who read the file.
@@ -33,6 +37,11 @@ impl LinkSettings {
         let seal = store.local_state().identity().ok()??;
         let text = fs::read(file_for(&seal)?).ok()?;
         serde_json::from_slice::<Self>(&text).ok().filter(|settings| settings.seal == seal)
+    }
+
+    /// The same if the folder is linked.
+    pub(super) fn of_linked(store: &Store) -> Option<Self> {
+        store.outbox().is_linked().unwrap_or(false).then(|| Self::of(store)).flatten()
     }
 
     /// Writes them.

@@ -8,6 +8,7 @@ use twining_engine::StatusWarning;
 use twining_model::{Time, text};
 use twining_store::{LogError, OutboxState, Store, StoreError};
 
+use super::refused_changes::refusal_summary;
 use super::settings::LinkSettings;
 use super::team_link::CLOSED_FOR;
 
@@ -87,15 +88,14 @@ fn findings(store: &Store) -> Vec<SyncFinding> {
         unwell(
             "foreign_outbox",
             "`.twining/local/` has an outbox of another folder, which is not sent".to_owned(),
-            "delete `outbox.jsonl` or `outbox-foreign.jsonl` there, or run `twining link` in the folder it came from",
+            "delete `outbox-foreign.jsonl` and `outbox-refused-foreign.jsonl` there, and, as long as this folder is not linked, `outbox.jsonl` and `outbox-refused.jsonl`; or run `twining link` in the folder they came from",
         );
     }
-    if outbox.refused > 0 {
-        let lines = counted(outbox.refused);
+    if let Some(message) = refusal_summary(store) {
         unwell(
             "refused_changes",
-            format!("the team's log refused {lines} made here"),
-            "`.twining/local/outbox-refused.jsonl` has them with the reasons",
+            message,
+            "`twining sync refused` shows them; `twining sync retry` sends them again, and a person gives them up with `twining sync drop`",
         );
     }
     if !outbox.is_linked {
@@ -123,7 +123,9 @@ fn exchange(outbox: &OutboxState, state: &SyncState) -> SyncFinding {
         return SyncFinding {
             code: "offline",
             is_well: false,
-            message: format!("the team's log has not answered since {since} ({why}); {waiting}"),
+            message: format!(
+                "nothing was exchanged with the team's log since {since} ({why}); {waiting}"
+            ),
             hint: "work goes on here; `twining sync` tries again now",
         };
     }

@@ -1,8 +1,9 @@
-//! The sync worker: one thread per machine and folder, in whichever server has its lock, that
-//! sends what waits and takes in what others wrote.
+//! The sync worker: one per machine and folder, in whichever server has its lock, that sends what
+//! waits and takes in what others wrote.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use twining_store::{Store, StoreError};
@@ -13,6 +14,8 @@ use super::team_link::TeamLink;
 const POLL_WAIT: Duration = Duration::from_secs(10);
 /// The service is asked no more often than this.
 const MIN_INTERVAL: Duration = Duration::from_millis(250);
+/// How often it is looked whether something waits that could not be sent at once.
+const SEND_INTERVAL: Duration = Duration::from_millis(500);
 /// How long to wait after a failure, and at most.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
@@ -21,7 +24,10 @@ const TURN: Duration = Duration::from_secs(5);
 const LINES: usize = 1024;
 
 /// The running worker. Dropping it lets the thread end.
-pub(crate) struct SyncWorker(Arc<WorkerStop>);
+pub(super) struct SyncWorker {
+    stop: Arc<WorkerStop>,
+    thread: JoinHandle<()>,
+}
 
 #[derive(Default)]
 struct WorkerStop {
@@ -45,19 +51,24 @@ impl WorkerStop {
 
 impl SyncWorker {
     /// Starts the thread.
-    pub(crate) fn start(store: Arc<Store>, link: TeamLink) -> Self {
+    pub(super) fn start(store: Arc<Store>, link: TeamLink) -> Self {
         let signal = Arc::new(WorkerStop::default());
         let stop = Arc::clone(&signal);
         // Not joined: it may wait for the service, and nothing acknowledged depends on it.
-        std::thread::spawn(move || work(&store, &link, &stop));
-        Self(signal)
+        let thread = std::thread::spawn(move || work(&store, &link, &signal));
+        Self { stop, thread }
+    }
+
+    /// Whether it runs: it ends with the link.
+    pub(super) fn is_running(&self) -> bool {
+        !self.thread.is_finished()
     }
 }
 
 impl Drop for SyncWorker {
     fn drop(&mut self) {
-        self.0.is_stopped.store(true, Ordering::Release);
-        self.0.moved.notify_all();
+        self.stop.is_stopped.store(true, Ordering::Release);
+        self.stop.moved.notify_all();
     }
 }
 
@@ -73,19 +84,36 @@ fn work(store: &Store, link: &TeamLink, stop: &WorkerStop) {
     }
 }
 
-/// Exchanges lines until the folder is linked no more.
+/// Exchanges lines until the folder is linked no more. What waits is sent beside the question for new
+/// lines, which the service may hold for long.
 fn exchange(store: &Store, link: &TeamLink, stop: &WorkerStop) {
+    std::thread::scope(|scope| {
+        scope.spawn(|| repeat(store, link, stop, SEND_INTERVAL, || send(store, link)));
+        repeat(store, link, stop, MIN_INTERVAL, || receive(store, link));
+    });
+}
+
+/// Does it again and again, no more often than this, and more seldom while it fails.
+fn repeat(
+    store: &Store,
+    link: &TeamLink,
+    stop: &WorkerStop,
+    interval: Duration,
+    act: impl Fn() -> Result<bool, StoreError>,
+) {
     let mut pause = FIRST_PAUSE;
     while !stop.is_stopped() && store.outbox().is_linked().unwrap_or(false) {
         let begun = Instant::now();
-        let answer = round(store, link);
-        link.note(&answer);
-        let wait = match answer {
-            Ok(()) => {
-                pause = FIRST_PAUSE;
-                MIN_INTERVAL.saturating_sub(begun.elapsed())
+        let wait = match act() {
+            Ok(is_answered) => {
+                if is_answered {
+                    link.note(&Ok(()));
+                    pause = FIRST_PAUSE;
+                }
+                interval.saturating_sub(begun.elapsed())
             }
-            Err(_) => {
+            Err(error) => {
+                link.note(&Err(error));
                 let wait = pause;
                 pause = (pause * 2).min(LONGEST_PAUSE);
                 wait
@@ -97,9 +125,27 @@ fn exchange(store: &Store, link: &TeamLink, stop: &WorkerStop) {
     }
 }
 
-fn round(store: &Store, link: &TeamLink) -> Result<(), StoreError> {
-    let log = link.log.probing();
-    store.outbox().deliver(&log)?;
+/// Sends what waits; whether the log was asked.
+fn send(store: &Store, link: &TeamLink) -> Result<bool, StoreError> {
+    if !store.outbox().has_waiting()? {
+        return Ok(false);
+    }
+    let log = link.log.probing().reporting(outbox_age(store)?);
+    store.outbox().deliver(&log).map(|_| true)
+}
+
+/// Takes in what others wrote, once there is something.
+fn receive(store: &Store, link: &TeamLink) -> Result<bool, StoreError> {
+    let log = link.log.probing().reporting(outbox_age(store)?);
     let lines = log.poll(store.follower().position()?, LINES, POLL_WAIT)?;
-    if lines.is_empty() { Ok(()) } else { store.follower().take_in(&lines) }
+    if !lines.is_empty() {
+        store.follower().take_in(&lines)?;
+    }
+    Ok(true)
+}
+
+/// How long the oldest change that the log has not accepted has waited.
+fn outbox_age(store: &Store) -> Result<Duration, StoreError> {
+    let oldest = store.outbox().state()?.since;
+    Ok(oldest.map_or(Duration::ZERO, |since| store.ids().now().since(since)))
 }

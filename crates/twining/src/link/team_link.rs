@@ -46,11 +46,13 @@ impl TeamLink {
     /// The link of a folder, if it is linked and this user has the settings for it. From then on
     /// planned writes of the store go through the log.
     pub(crate) fn of(store: &Arc<Store>) -> Option<Self> {
-        if !store.outbox().is_linked().unwrap_or(false) {
-            return None;
-        }
-        let settings = LinkSettings::of(store)?;
-        let log = HttpLog::new(&settings.address, &settings.token);
+        LinkSettings::of_linked(store).map(|settings| Self::with_settings(store, &settings))
+    }
+
+    /// The same with these settings.
+    pub(super) fn with_settings(store: &Arc<Store>, settings: &LinkSettings) -> Self {
+        let log = HttpLog::new(&settings.address, &settings.token)
+            .of_project(settings.repository.clone(), store);
         let state = SyncState::read(store);
         if let Some(pause) = state.pause_left(store.ids().now()) {
             log.close_for(pause);
@@ -59,19 +61,19 @@ impl TeamLink {
             store.follower().note_too_new(found);
         }
         store.use_linked_log(Arc::new(log.clone()));
-        Some(Self { store: Arc::clone(store), log })
+        Self { store: Arc::clone(store), log }
     }
 
     /// Sends what waits, if the log answers at once. Returns whether nothing waits any more.
     pub(crate) fn deliver(&self) -> bool {
-        let waits = || self.store.outbox().state().map_or(1, |state| state.waiting);
-        if waits() == 0 || self.log.is_closed() {
-            return waits() == 0;
+        let waits = || self.store.outbox().has_waiting().unwrap_or(true);
+        if self.log.is_closed() || !waits() {
+            return !waits();
         }
         let log = self.log.until(Instant::now() + DELIVERY_WAIT);
         let delivered = self.store.outbox().deliver(&log);
         self.note(&delivered.map(drop));
-        waits() == 0
+        !waits()
     }
 
     /// Remembers whether the log answered.

@@ -12,6 +12,13 @@ const MAX_ANSWER_BYTES: u64 = 64 * 1024 * 1024;
 #[cfg(feature = "service")]
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// Tells the service how many seconds the oldest unsent change has waited.
+#[cfg(feature = "service")]
+const OUTBOX_AGE: &str = "twining-outbox-age";
+/// Tells the service which repository is meant.
+#[cfg(feature = "service")]
+const MEANT_REPOSITORY: &str = "twining-repository";
+
 /// Why there is no answer.
 pub(super) enum SendError {
     /// The service did not get the request.
@@ -19,6 +26,20 @@ pub(super) enum SendError {
     /// Whether it did is not known.
     #[cfg_attr(not(feature = "service"), expect(dead_code, reason = "nothing is sent"))]
     NoAnswer(String),
+}
+
+/// A request to a service.
+#[cfg_attr(not(feature = "service"), expect(dead_code, reason = "nothing is sent"))]
+pub(super) struct ServiceRequest<'a> {
+    pub(super) url: &'a str,
+    pub(super) token: &'a str,
+    /// The repository that is meant.
+    pub(super) repository: Option<&'a str>,
+    /// How long the oldest change that is not sent has waited.
+    pub(super) outbox_age: Option<Duration>,
+    /// What is posted; none of a question.
+    pub(super) body: Option<&'a [u8]>,
+    pub(super) timeout: Duration,
 }
 
 /// Connections to one service.
@@ -36,13 +57,7 @@ impl Transport {
     }
 
     /// Sends nothing.
-    pub(super) fn send(
-        &self,
-        _url: &str,
-        _token: &str,
-        _body: Option<&[u8]>,
-        _timeout: Duration,
-    ) -> Result<(u16, Vec<u8>), SendError> {
+    pub(super) fn send(&self, _request: &ServiceRequest<'_>) -> Result<(u16, Vec<u8>), SendError> {
         Err(SendError::NotSent("this program was built without the feature `service`".to_owned()))
     }
 }
@@ -63,35 +78,44 @@ impl Transport {
     }
 
     /// Sends a request, and returns status and body.
-    pub(super) fn send(
-        &self,
-        url: &str,
-        token: &str,
-        body: Option<&[u8]>,
-        timeout: Duration,
-    ) -> Result<(u16, Vec<u8>), SendError> {
+    pub(super) fn send(&self, request: &ServiceRequest<'_>) -> Result<(u16, Vec<u8>), SendError> {
+        let ServiceRequest { url, token, repository, outbox_age, body, timeout } = request;
         let authorization = format!("Bearer {token}");
-        let connect = CONNECT_TIMEOUT.min(timeout);
+        let connect = CONNECT_TIMEOUT.min(*timeout);
+        let age = outbox_age.map(|age| age.as_secs().to_string());
         let sent = match body {
-            Some(body) => self
-                .agent
-                .post(url)
-                .config()
-                .timeout_global(Some(timeout))
-                .timeout_connect(Some(connect))
-                .build()
-                .header("authorization", &authorization)
-                .header("content-type", "application/json")
-                .send(body),
-            None => self
-                .agent
-                .get(url)
-                .config()
-                .timeout_global(Some(timeout))
-                .timeout_connect(Some(connect))
-                .build()
-                .header("authorization", &authorization)
-                .call(),
+            Some(body) => {
+                let mut post = self
+                    .agent
+                    .post(*url)
+                    .config()
+                    .timeout_global(Some(*timeout))
+                    .timeout_connect(Some(connect))
+                    .build()
+                    .header("authorization", &authorization)
+                    .header("content-type", "application/json");
+                if let Some(age) = &age {
+                    post = post.header(OUTBOX_AGE, age);
+                }
+                if let Some(repository) = repository {
+                    post = post.header(MEANT_REPOSITORY, *repository);
+                }
+                post.send(*body)
+            }
+            None => {
+                let mut get = self
+                    .agent
+                    .get(*url)
+                    .config()
+                    .timeout_global(Some(*timeout))
+                    .timeout_connect(Some(connect))
+                    .build()
+                    .header("authorization", &authorization);
+                if let Some(age) = &age {
+                    get = get.header(OUTBOX_AGE, age);
+                }
+                get.call()
+            }
         };
         let mut response = sent.map_err(failed)?;
         let status = response.status().as_u16();

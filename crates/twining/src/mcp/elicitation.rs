@@ -118,7 +118,7 @@ pub(super) async fn ask(
 }
 
 /// Error for a model whose user declined.
-pub(super) fn declined() -> CommandError {
+pub(crate) fn declined() -> CommandError {
     CommandError::unavailable("DECLINED", "the user was asked and declined: nothing was changed")
         .with_hint("ask them what they want instead")
 }

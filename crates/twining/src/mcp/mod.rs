@@ -10,6 +10,8 @@ mod server;
 mod tool_list;
 
 #[cfg(feature = "service")]
+pub(crate) use elicitation::declined;
+#[cfg(feature = "service")]
 pub(crate) use server::instructions;
 pub use server::mcp_server;
 pub(crate) use server::{ServerOptions, serve};

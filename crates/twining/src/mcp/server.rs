@@ -24,7 +24,7 @@ use super::elicitation::{PendingQuestions, PersonAnswer};
 use super::line_transport::LineTransport;
 use super::tool_list::ToolSelection;
 use super::{elicitation, tool_list};
-use crate::link::{SyncWorker, TeamLink};
+use crate::link::{ServerLink, TeamLink};
 use crate::project::Project;
 use crate::render::command_error::CommandError;
 use crate::system_world::SystemWorld;
@@ -70,7 +70,7 @@ struct ServerState {
 struct ServedProject {
     project: Arc<Project>,
     /// The team's log, where the folder is linked, and who exchanges lines with it.
-    link: Option<(TeamLink, SyncWorker)>,
+    link: Arc<ServerLink>,
     _embedder: EmbeddingThread,
     /// Dropped last of all: it finishes what is left to do.
     _housekeeper: Housekeeper,
@@ -98,6 +98,7 @@ impl McpServer {
         let state = self.0.clone();
         tokio::task::spawn_blocking(move || {
             if let Ok(project) = state.project() {
+                state.link(&project);
                 state.drain(&project, None);
             }
         });
@@ -158,21 +159,21 @@ impl ServerState {
         let project = Arc::new(Project::open(self.options.project.clone())?);
         let housekeeper = Housekeeper::start(project.engine.store().clone());
         let embedder = EmbeddingThread::start(project.engine.embedding_worker().clone());
-        let store = project.engine.store();
-        let link = TeamLink::of(store)
-            .map(|link| (link.clone(), SyncWorker::start(Arc::clone(store), link)));
         *slot = Some(ServedProject {
             project: project.clone(),
-            link,
+            link: Arc::default(),
             _embedder: embedder,
             _housekeeper: housekeeper,
         });
         Ok(project)
     }
 
-    fn link(&self) -> Option<TeamLink> {
+    /// The team's log, if the folder is linked by now.
+    fn link(&self, project: &Project) -> Option<TeamLink> {
         let slot = self.project.lock().unwrap_or_else(PoisonError::into_inner);
-        slot.as_ref()?.link.as_ref().map(|(link, _)| link.clone())
+        let link = Arc::clone(&slot.as_ref()?.link);
+        drop(slot);
+        link.current(project.engine.store())
     }
 
     fn selection(&self) -> &ToolSelection {
@@ -196,7 +197,8 @@ impl ServerState {
         let project = self.project()?;
         self.drain(&project, client.clone());
         let ctx = project.context(self.caller(client), authority);
-        let link = if verb.effect == Effect::Reads { None } else { self.link() };
+        // Also before a read: the sync worker starts with the first call after the link.
+        let link = self.link(&project).filter(|_| verb.effect != Effect::Reads);
         let answer = match &link {
             Some(link) if link::needs_log(verb.name) => {
                 link.run_online(verb.name, || (verb.run)(&ctx, fields.clone()))?

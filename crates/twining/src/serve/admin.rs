@@ -5,17 +5,18 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
+use clap::{Arg, ArgGroup, ArgMatches, Command, ValueHint, value_parser};
 use serde_json::{Value, json};
 use twining_model::Id;
 use twining_service::{
-    AccessRole, AuditEntry, Database, Grant, GrantScope, MemoryOpener, NewToken, PrincipalKind,
-    RepositoryRow, ServiceError, TenantRow, TokenRow,
+    AccessRole, AuditEntry, Database, Grant, GrantScope, NewToken, PrincipalKind, RepositoryRow,
+    ServiceError, TenantLimits, TenantRow, TokenRow,
 };
 
-use super::served_memory::ProjectOpener;
+use super::issuers;
 use crate::args::{option, path, word};
 use crate::output::{self, OutputFormat};
+use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::{StyledText, TextPage, dim, plain, strong, warn};
 
@@ -25,8 +26,8 @@ const DAYS: &str = "90";
 const AUDIT_ROWS: &str = "100";
 
 /// Their flags.
-pub(super) fn commands() -> [Command; 6] {
-    [migrate(), tenant(), repo(), token(), audit(), export()]
+pub(super) fn commands() -> [Command; 7] {
+    [migrate(), tenant(), repo(), token(), issuers::command(), audit(), export()]
 }
 
 fn migrate() -> Command {
@@ -40,8 +41,19 @@ fn tenant() -> Command {
         .about("Make a tenant: a team whose repositories nobody else sees")
         .arg(name("name", "NAME", "Its name, the first part of every address: a-z 0-9 . _ -"))
         .after_help("Example:\n  twining serve tenant add acme");
-    group("tenant", "Make and list tenants")
-        .subcommands([add, Command::new("list").about("List tenants")])
+    let limit = Command::new("limit")
+        .about("Set what all repositories of a tenant may hold together")
+        .arg(name("tenant", "TENANT", "Whose they are"))
+        .args([
+            option("records", "N", "At most so many records, or none for no limit")
+                .value_parser(parse_limit),
+            option("bytes", "N", "At most so many bytes of lines (K, M, G and T are powers of 1024), or none for no limit")
+                .value_parser(parse_limit),
+        ])
+        .group(ArgGroup::new("what").args(["records", "bytes"]).required(true).multiple(true))
+        .after_help("Example:\n  twining serve tenant limit acme --records 5000000 --bytes 20G");
+    let list = Command::new("list").about("List tenants, what they hold and what they may hold");
+    group("tenant", "Make, list and limit tenants").subcommands([add, list, limit])
 }
 
 fn repo() -> Command {
@@ -114,26 +126,38 @@ fn export() -> Command {
         .after_help("Example:\n  twining serve export --tenant acme --repo shop --to /backup/shop")
 }
 
-fn group(name: &'static str, about: &'static str) -> Command {
+pub(super) fn group(name: &'static str, about: &'static str) -> Command {
     Command::new(name).about(about).subcommand_required(true).arg_required_else_help(true)
 }
 
-fn name(id: &'static str, value: &'static str, help: &'static str) -> Arg {
+pub(super) fn name(id: &'static str, value: &'static str, help: &'static str) -> Arg {
     word(id, value, help).required(true)
 }
 
-fn needed(id: &'static str, value: &'static str, help: &'static str) -> Arg {
+pub(super) fn needed(id: &'static str, value: &'static str, help: &'static str) -> Arg {
     option(id, value, help).required(true)
 }
 
+/// `5000000`, `20G` or `none`.
+fn parse_limit(text: &str) -> Result<Option<u64>, String> {
+    if text == "none" {
+        return Ok(None);
+    }
+    let units = [("K", 10), ("M", 20), ("G", 30), ("T", 40)];
+    let unit = units.iter().find_map(|(unit, bits)| Some((text.strip_suffix(unit)?, *bits)));
+    let (digits, bits) = unit.unwrap_or((text, 0));
+    let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << bits));
+    number.map(Some).ok_or_else(|| "must be a number such as 5000000 or 20G, or none".to_owned())
+}
+
 /// What a command has to say.
-struct AdminReport {
-    json: Value,
-    rows: Vec<Vec<StyledText>>,
+pub(super) struct AdminReport {
+    pub(super) json: Value,
+    pub(super) rows: Vec<Vec<StyledText>>,
 }
 
 impl AdminReport {
-    fn line(json: Value, words: impl AsRef<str>) -> Self {
+    pub(super) fn line(json: Value, words: impl AsRef<str>) -> Self {
         Self { json, rows: vec![vec![plain(words)]] }
     }
 }
@@ -156,11 +180,15 @@ pub(super) async fn run(
         }
         "serve tenant add" => add_tenant(text(given, "name"), database).await?,
         "serve tenant list" => list_tenants(database).await?,
+        "serve tenant limit" => limit_tenant(given, database).await?,
         "serve repo add" => add_repository(given, database).await?,
         "serve repo list" => list_repositories(given, database).await?,
         "serve token add" => add_token(given, database).await?,
         "serve token revoke" => revoke_token(text(given, "id"), database).await?,
         "serve token list" => list_tokens(given, database).await?,
+        "serve issuer add" => issuers::add(given, database).await?,
+        "serve issuer list" => issuers::list(given, database).await?,
+        "serve issuer remove" => issuers::remove(given, database).await?,
         "serve audit" => read_audit(given, database).await?,
         "serve export" => export_folder(given, database).await?,
         other => return Err(CommandError::misuse(format!("`{other}` is not a command"))),
@@ -178,10 +206,49 @@ async fn add_tenant(name: &str, database: &Database) -> Result<AdminReport, Serv
 
 async fn list_tenants(database: &Database) -> Result<AdminReport, ServiceError> {
     let tenants = database.tenants().await?;
-    let rows = tenants.iter().map(|tenant| vec![strong(&tenant.name), dim(tenant.id.as_str())]);
-    let json: Value =
-        tenants.iter().map(|tenant| json!({"id": tenant.id, "name": tenant.name})).collect();
-    Ok(AdminReport { json: json!({"tenants": json}), rows: rows.collect() })
+    let rows = tenants.iter().map(tenant_row).collect();
+    let json: Value = tenants.iter().map(tenant_json).collect();
+    Ok(AdminReport { json: json!({"tenants": json}), rows })
+}
+
+/// What is not named stays as it is.
+async fn limit_tenant(
+    given: &ArgMatches,
+    database: &Database,
+) -> Result<AdminReport, ServiceError> {
+    let mut tenant = tenant_named(given, database).await?;
+    let limit = |name: &str, now| given.get_one::<Option<u64>>(name).copied().unwrap_or(now);
+    let TenantLimits { records, bytes } = tenant.limits;
+    tenant.limits =
+        TenantLimits { records: limit("records", records), bytes: limit("bytes", bytes) };
+    database.limit_tenant(&tenant.id, tenant.limits).await?;
+    note(database, &tenant.id, "tenant.limit", &tenant.name).await?;
+    Ok(AdminReport { json: tenant_json(&tenant), rows: vec![tenant_row(&tenant)] })
+}
+
+fn tenant_json(tenant: &TenantRow) -> Value {
+    json!({
+        "id": tenant.id,
+        "name": tenant.name,
+        "records": tenant.holds.records,
+        "bytes": tenant.holds.bytes,
+        "record_limit": tenant.limits.records,
+        "byte_limit": tenant.limits.bytes,
+    })
+}
+
+fn tenant_row(tenant: &TenantRow) -> Vec<StyledText> {
+    let of = |holds: u64, limit: Option<u64>, what: &str| match limit {
+        Some(limit) if holds >= limit => warn(format!("{holds} of {limit} {what}")),
+        Some(limit) => plain(format!("{holds} of {limit} {what}")),
+        None => plain(format!("{holds} {what}")),
+    };
+    vec![
+        strong(&tenant.name),
+        of(tenant.holds.records, tenant.limits.records, "records"),
+        of(tenant.holds.bytes, tenant.limits.bytes, "bytes"),
+        dim(tenant.id.as_str()),
+    ]
 }
 
 async fn add_repository(
@@ -216,10 +283,7 @@ async fn list_repositories(
 
 async fn add_token(given: &ArgMatches, database: &Database) -> Result<AdminReport, CommandError> {
     let tenant = tenant_named(given, database).await?;
-    let repository = match text(given, "repo") {
-        "*" => GrantScope::All,
-        name => GrantScope::One(repository_named(&tenant, name, database).await?.id),
-    };
+    let repository = scope_named(&tenant, text(given, "repo"), database).await?;
     let role = AccessRole::parse("role", text(given, "role"))
         .map_err(|refused| CommandError::refused(&refused))?;
     let kind = PrincipalKind::parse("kind", text(given, "kind"))
@@ -263,24 +327,23 @@ async fn list_tokens(given: &ArgMatches, database: &Database) -> Result<AdminRep
     Ok(AdminReport { json: json!({"tokens": json}), rows })
 }
 
+pub(super) fn grants_json(grants: &[Grant]) -> Value {
+    let grant_json = |grant: &Grant| {
+        let repository = match &grant.repository {
+            GrantScope::All => "*",
+            GrantScope::One(id) => id.as_str(),
+        };
+        json!({"repository": repository, "role": grant.role.as_str()})
+    };
+    grants.iter().map(grant_json).collect()
+}
+
 fn token_json(token: &TokenRow) -> Value {
-    let grants: Value = token
-        .principal
-        .grants
-        .iter()
-        .map(|grant| {
-            let repository = match &grant.repository {
-                GrantScope::All => "*",
-                GrantScope::One(id) => id.as_str(),
-            };
-            json!({"repository": repository, "role": grant.role.as_str()})
-        })
-        .collect();
     json!({
         "id": token.principal.token_id,
         "name": token.principal.name,
         "kind": token.principal.kind.as_str(),
-        "grants": grants,
+        "grants": grants_json(&token.principal.grants),
         "made_at": token.made_at,
         "expires_at": token.expires_at,
         "revoked_at": token.revoked_at,
@@ -343,10 +406,12 @@ async fn export_folder(
             source,
         })?;
         let log: Arc<dyn twining_store::Log> = log;
-        let memory = ProjectOpener.open(&into, log)?;
-        let follower = memory.store().follower();
-        follower.catch_up()?;
-        Ok(follower.position()?)
+        let project = Project::exported(&into)?;
+        let store = project.engine.store();
+        store.use_log(log);
+        store.follower().catch_up()?;
+        store.housekeep()?;
+        Ok(store.follower().position()?)
     });
     let lines = exported.await.map_err(|error| CommandError::of_error("RUNTIME", &error))??;
     note(database, &tenant.id, "export", &repository.name).await?;
@@ -355,10 +420,25 @@ async fn export_folder(
     Ok(AdminReport::line(json, words))
 }
 
-async fn tenant_named(given: &ArgMatches, database: &Database) -> Result<TenantRow, ServiceError> {
+pub(super) async fn tenant_named(
+    given: &ArgMatches,
+    database: &Database,
+) -> Result<TenantRow, ServiceError> {
     let name = text(given, "tenant");
     let found = database.find_tenant(name).await?;
     found.ok_or_else(|| ServiceError::NotFound { what: "tenant", name: name.to_owned() })
+}
+
+/// `*`, or a repository's name.
+pub(super) async fn scope_named(
+    tenant: &TenantRow,
+    name: &str,
+    database: &Database,
+) -> Result<GrantScope, ServiceError> {
+    Ok(match name {
+        "*" => GrantScope::All,
+        name => GrantScope::One(repository_named(tenant, name, database).await?.id),
+    })
 }
 
 async fn repository_named(
@@ -370,7 +450,7 @@ async fn repository_named(
     found.ok_or_else(|| ServiceError::NotFound { what: "repository", name: name.to_owned() })
 }
 
-async fn note(
+pub(super) async fn note(
     database: &Database,
     tenant: &Id,
     act: &str,
@@ -387,6 +467,21 @@ async fn note(
     database.audit(&entry).await
 }
 
-fn text<'a>(given: &'a ArgMatches, name: &str) -> &'a str {
+pub(super) fn text<'a>(given: &'a ArgMatches, name: &str) -> &'a str {
     given.get_one::<String>(name).map_or("", String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_a_number_with_or_without_a_unit_or_none() {
+        assert_eq!(parse_limit("5000000"), Ok(Some(5_000_000)));
+        assert_eq!(parse_limit("20G"), Ok(Some(20 << 30)));
+        assert_eq!(parse_limit("none"), Ok(None));
+        for wrong in ["", "G", "-1", "1.5G", "99999999T", "20g"] {
+            assert!(parse_limit(wrong).is_err(), "{wrong}");
+        }
+    }
 }

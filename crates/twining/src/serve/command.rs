@@ -10,14 +10,14 @@ use clap::{Arg, ArgMatches, Command, ValueHint, value_parser};
 use serde_json::json;
 use twining_model::IdSource;
 use twining_service::{
-    CallRates, Database, HostRules, ServeOptions, ServiceError, ServiceParts, TlsFiles,
+    CallRates, Database, HostRules, PublicUrl, ServeOptions, ServiceError, ServiceParts, TlsFiles,
 };
 use twining_store::git::GitFolders;
 
 use super::admin;
 use super::served_memory::ProjectOpener;
 use super::tool_catalog::RemoteTools;
-use crate::args::{option, path};
+use crate::args::{option, path, switch};
 use crate::output::{self, OutputFormat};
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::render::text_page::plain;
@@ -59,7 +59,7 @@ pub(crate) fn flags(command: Command) -> Command {
         .after_help(EXAMPLE)
 }
 
-fn serve_flags() -> [Arg; 11] {
+fn serve_flags() -> [Arg; 13] {
     let address = |arg: Arg| arg.value_parser(value_parser!(SocketAddr));
     let names = |arg: Arg| arg.value_delimiter(',');
     [
@@ -91,6 +91,12 @@ fn serve_flags() -> [Arg; 11] {
         ))
         .conflicts_with("tls-cert"),
         names(option("hosts", "HOSTS", "The public host names, with TLS in the process")),
+        option(
+            "public-url",
+            "URL",
+            "Where it is reached from outside, such as https://memory.example.com: accepts access tokens of trusted issuers for its endpoints there",
+        )
+        .value_parser(|text: &str| PublicUrl::parse(text).map_err(|error| error.to_string())),
         option("open", "N", "Repositories that are open at a time")
             .value_parser(value_parser!(u16).range(1..))
             .default_value("256"),
@@ -100,6 +106,10 @@ fn serve_flags() -> [Arg; 11] {
         option("tenant-rate", "N", "Calls a second of all tokens of a tenant")
             .value_parser(value_parser!(u32).range(1..))
             .default_value("500"),
+        switch(
+            "sessions",
+            "Give clients of the protocol before 2026-07-28 sessions; they are of this node, so send a client to one node only",
+        ),
         option("drain", "SECONDS", "How long to go on after SIGTERM with /readyz saying no")
             .value_parser(value_parser!(u64).range(0..=300))
             .default_value("5"),
@@ -141,7 +151,7 @@ async fn serve(
     let data = data_folder(data)?;
     let parts = ServiceParts {
         database,
-        opener: Arc::new(ProjectOpener),
+        opener: Arc::new(ProjectOpener::new()),
         tools: Arc::new(RemoteTools),
         ids: Arc::new(IdSource::new(Box::new(SystemWorld))),
     };
@@ -161,6 +171,7 @@ fn options(given: &ArgMatches, data: PathBuf) -> ServeOptions {
     let file = |name: &str| given.get_one::<PathBuf>(name).cloned();
     let names = |name: &str| given.get_many::<String>(name).unwrap_or_default().cloned();
     let listen = given.get_one::<SocketAddr>("listen").copied();
+    let public_url = given.get_one::<PublicUrl>("public-url").cloned();
     let listen = listen.unwrap_or_else(|| SocketAddr::from(([127, 0, 0, 1], 7400)));
     let tls = file("tls-cert").zip(file("tls-key"));
     ServeOptions {
@@ -168,13 +179,19 @@ fn options(given: &ArgMatches, data: PathBuf) -> ServeOptions {
         metrics: given.get_one::<SocketAddr>("metrics").copied(),
         tls: tls.map(|(certificate, key)| TlsFiles { certificate, key }),
         behind_proxy: given.contains_id("behind-proxy"),
-        hosts: HostRules::new(names("behind-proxy").chain(names("hosts"))),
+        hosts: HostRules::new(
+            names("behind-proxy")
+                .chain(names("hosts"))
+                .chain(public_url.iter().map(|url| url.host().to_owned())),
+        ),
+        public_url,
         data,
         rates: CallRates {
             token: given.get_one::<u32>("token-rate").copied().unwrap_or(20),
             tenant: given.get_one::<u32>("tenant-rate").copied().unwrap_or(500),
         },
         open_limit: usize::from(given.get_one::<u16>("open").copied().unwrap_or(256)),
+        sessions: given.get_flag("sessions"),
         drain: Duration::from_secs(given.get_one::<u64>("drain").copied().unwrap_or(5)),
     }
 }

@@ -4,7 +4,9 @@
 //! offers, those that need only the memory.
 
 mod admin;
+mod background_work;
 mod command;
+mod issuers;
 mod relative_paths;
 mod served_memory;
 mod tool_catalog;

@@ -3,29 +3,40 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value};
-use twining_engine::{Caller, EmbeddingThread, RemoteAuthor};
+use twining_engine::{Caller, RemoteAuthor};
 use twining_model::{Authority, Channel, Origin, Trust};
 use twining_service::{
     AccessRole, Memory, MemoryOpener, PrincipalKind, RemoteCaller, ServiceError,
 };
-use twining_store::{Housekeeper, Log, LogBase, NewLine, Store, StoreError};
+use twining_store::{Log, LogBase, NewLine, Store, StoreError};
 
+use super::background_work::BackgroundWork;
 use super::relative_paths;
 use crate::mcp::{ToolSelection, failed, succeeded};
 use crate::project::Project;
 use crate::render::command_error::CommandError;
 
 /// Opens memories on a node.
-pub(super) struct ProjectOpener;
+pub(super) struct ProjectOpener {
+    background: BackgroundWork,
+}
 
-struct ServedMemory {
+impl ProjectOpener {
+    /// Opens none yet.
+    pub(super) fn new() -> Self {
+        Self { background: BackgroundWork::start() }
+    }
+}
+
+/// One repository's memory.
+pub(super) struct ServedMemory {
     project: Project,
-    _embedder: EmbeddingThread,
-    /// Dropped last of all: it finishes what is left to do.
-    _housekeeper: Housekeeper,
+    /// The line of the log, plus one, up to which all records were seen to have vectors.
+    embedded_through: AtomicU64,
 }
 
 impl MemoryOpener for ProjectOpener {
@@ -33,9 +44,29 @@ impl MemoryOpener for ProjectOpener {
         let project = Project::served(folder)?;
         let store = project.engine.store();
         store.use_log(log);
-        let housekeeper = Housekeeper::start(Arc::clone(store));
-        let embedder = EmbeddingThread::start(Arc::clone(project.engine.embedding_worker()));
-        Ok(Arc::new(ServedMemory { project, _embedder: embedder, _housekeeper: housekeeper }))
+        store.stay_open();
+        let memory = Arc::new(ServedMemory { project, embedded_through: AtomicU64::new(0) });
+        self.background.add(&memory);
+        Ok(memory)
+    }
+}
+
+impl ServedMemory {
+    /// Makes vectors of new records while it may; whether it was told to stop before the end.
+    pub(super) fn make_vectors(&self, may_go_on: &dyn Fn() -> bool) -> Result<bool, StoreError> {
+        let followed = self.store().follower().position()?.saturating_add(1);
+        if self.embedded_through.load(Ordering::Acquire) == followed {
+            return Ok(false);
+        }
+        let mut was_stopped = false;
+        self.project.engine.embedding_worker().make_all(&mut |_| {
+            was_stopped = !may_go_on();
+            !was_stopped
+        })?;
+        if !was_stopped {
+            self.embedded_through.store(followed, Ordering::Release);
+        }
+        Ok(was_stopped)
     }
 }
 
@@ -65,6 +96,19 @@ impl Memory for ServedMemory {
             }
             Err(problem) => failed(&problem),
         }
+    }
+
+    fn question(
+        &self,
+        tool: &str,
+        mut fields: Map<String, Value>,
+        caller: &RemoteCaller,
+    ) -> Option<String> {
+        let ask = ToolSelection::Remote.find(tool)?.question?;
+        if let Some(root) = &caller.root {
+            relative_paths::relative_to(root, &mut fields);
+        }
+        ask(&self.project.context(caller_of(caller), Authority::Claimed), &fields)
     }
 
     fn append(

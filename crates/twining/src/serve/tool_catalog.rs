@@ -1,26 +1,33 @@
 //! The verbs as tools over HTTP: those that need only the memory, and the role each takes.
 
+use std::sync::OnceLock;
+
 use rmcp::model::{CallToolResult, Implementation, ServerCapabilities, ServerConfig, Tool};
 use serde_json::{Map, Value};
 use twining_service::{AccessRole, ServiceError, ToolAccess, ToolCatalog};
 
-use crate::mcp::{ToolSelection, failed, instructions};
+use crate::mcp::{ToolSelection, declined, failed, instructions, succeeded};
 use crate::render::command_error::CommandError;
 use crate::verbs::verb::{Effect, VerbEntry};
 
 /// Verbs that settle what others wrote, or take it away.
 const FOR_MAINTAINERS: [&str; 5] = ["override", "promote", "reconsider", "archive", "prune_graph"];
-/// Verbs that show claims or change them.
-const WITH_CLAIMS: [&str; 3] = ["claim", "agents", "waiting"];
+/// Verbs that show claims and who is at work, or change claims.
+const WITH_CLAIMS: [&str; 4] = ["claim", "agents", "discover", "waiting"];
 
 /// What is offered over HTTP.
 pub(super) struct RemoteTools;
 
 impl ToolCatalog for RemoteTools {
     fn server_config(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(Implementation::new("twining", env!("CARGO_PKG_VERSION")))
-            .with_instructions(instructions(&ToolSelection::Remote))
+        // Every request asks for it.
+        static CONFIG: OnceLock<ServerConfig> = OnceLock::new();
+        let config = || {
+            ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+                .with_server_info(Implementation::new("twining", env!("CARGO_PKG_VERSION")))
+                .with_instructions(instructions(&ToolSelection::Remote))
+        };
+        CONFIG.get_or_init(config).clone()
     }
 
     fn tools(&self) -> Vec<Tool> {
@@ -35,7 +42,12 @@ impl ToolCatalog for RemoteTools {
             role: needed_role(verb, reads),
             reads,
             uses_claims: WITH_CLAIMS.contains(&verb.name),
+            asks: verb.question.is_some(),
         })
+    }
+
+    fn answered(&self, answer: Value) -> CallToolResult {
+        succeeded(answer)
     }
 
     fn forbidden(&self, has: AccessRole, needs: AccessRole) -> CallToolResult {
@@ -48,6 +60,10 @@ impl ToolCatalog for RemoteTools {
             &CommandError::unavailable("FORBIDDEN", message)
                 .with_hint("an administrator issues tokens: `twining serve token add`"),
         )
+    }
+
+    fn declined(&self) -> CallToolResult {
+        failed(&declined())
     }
 
     fn unavailable(&self, error: &ServiceError) -> CallToolResult {

@@ -6,7 +6,7 @@ use crate::tui::answer_form::{AnswerForm, FormStep, edit_line};
 use crate::tui::key_decoder::Key;
 use crate::tui::list_window::{Identified, ListWindow};
 use crate::tui::offered_act::OfferedAct;
-use crate::tui::state::{Freshness, Notice, OpenItem, Pane, Screen, TopRequest, TopState};
+use crate::tui::state::{FeedState, Notice, OpenItem, Pane, Screen, TopRequest, TopState};
 use crate::tui::stream_row::StreamSource;
 use crate::tui::view::{item, stream};
 
@@ -191,8 +191,8 @@ impl TopState {
     }
 
     fn show_stream(&mut self, source: StreamSource) -> Vec<TopRequest> {
-        if matches!(source, StreamSource::Found(_)) && self.freshness != Freshness::Paused {
-            self.freshness = Freshness::Loading;
+        if matches!(source, StreamSource::Found(_)) && self.freshness != FeedState::Paused {
+            self.freshness = FeedState::Loading;
         }
         self.source = source;
         self.stream = ListWindow::following_top();
@@ -312,11 +312,11 @@ impl TopState {
     }
 
     fn toggle_pause(&mut self) -> Vec<TopRequest> {
-        if self.freshness == Freshness::Paused {
-            self.freshness = Freshness::Live;
+        if self.freshness == FeedState::Paused {
+            self.freshness = FeedState::Live;
             return self.requests();
         }
-        self.freshness = Freshness::Paused;
+        self.freshness = FeedState::Paused;
         Vec::new()
     }
 }

@@ -108,7 +108,7 @@ pub(crate) enum Pane {
 
 /// Whether what is shown is how it is.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Freshness {
+pub(crate) enum FeedState {
     Loading,
     Live,
     Paused,
@@ -141,7 +141,7 @@ pub(crate) struct TopState {
     pub(crate) zone: TimeZone,
     pub(crate) now: Time,
     pub(crate) project: ProjectLine,
-    pub(crate) freshness: Freshness,
+    pub(crate) freshness: FeedState,
     pub(crate) screen: Screen,
     pub(crate) pane: Pane,
     pub(crate) inbox: ListWindow<WaitingItem>,
@@ -180,7 +180,7 @@ impl TopState {
             zone,
             now,
             project: ProjectLine { name, branch: None, exists: true },
-            freshness: Freshness::Loading,
+            freshness: FeedState::Loading,
             screen: Screen::Now,
             pane: Pane::Inbox,
             inbox: ListWindow::new(),
@@ -263,7 +263,7 @@ impl TopState {
                 }
             }
             TopEvent::Acted(outcome) => return self.acted(outcome),
-            TopEvent::Failed(problem) => self.freshness = Freshness::Failed(problem),
+            TopEvent::Failed(problem) => self.freshness = FeedState::Failed(problem),
         }
         Vec::new()
     }
@@ -271,7 +271,7 @@ impl TopState {
     /// How long until something that is shown changes by itself: an age, or a question that has
     /// waited long enough for agents.
     pub(crate) fn next_change_ms(&self) -> Option<i64> {
-        if self.screen == Screen::Stream || self.freshness == Freshness::Paused {
+        if self.screen == Screen::Stream || self.freshness == FeedState::Paused {
             return None;
         }
         let layout = self.now_layout();
@@ -289,14 +289,14 @@ impl TopState {
     }
 
     fn freshen(&mut self) {
-        if self.freshness != Freshness::Paused {
-            self.freshness = Freshness::Live;
+        if self.freshness != FeedState::Paused {
+            self.freshness = FeedState::Live;
         }
     }
 
     /// The same again, unless the person paused it.
     fn reload(&self) -> Vec<TopRequest> {
-        if self.freshness == Freshness::Paused { Vec::new() } else { self.requests() }
+        if self.freshness == FeedState::Paused { Vec::new() } else { self.requests() }
     }
 
     /// Everything that this screen shows.

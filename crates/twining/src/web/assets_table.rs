@@ -11,7 +11,7 @@ pub(super) const ASSETS: [(&str, &str, &[u8]); 8] = [
         include_bytes!("../../../../web/dist/LICENSES.txt"),
     ),
     (
-        "/assets/app-TKL3WVMX.js",
+        "/assets/app-XCOS5LGL.js",
         "text/javascript; charset=utf-8",
         include_bytes!("../../../../web/dist/app.js"),
     ),
@@ -22,7 +22,7 @@ pub(super) const ASSETS: [(&str, &str, &[u8]); 8] = [
     ),
     ("/assets/icon-F873937B.svg", "image/svg+xml", include_bytes!("../../../../web/dist/icon.svg")),
     (
-        "/assets/later-BJF6EFO7.js",
+        "/assets/later-L2L4LU4Q.js",
         "text/javascript; charset=utf-8",
         include_bytes!("../../../../web/dist/later.js"),
     ),

@@ -17,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Semaphore;
 use twining_store::Housekeeper;
 
-use crate::link::{SyncWorker, TeamLink};
+use crate::link::ServerLink;
 use crate::locate_project::ProjectLocation;
 use crate::project::Project;
 use crate::render::command_error::CommandError;
@@ -50,7 +50,7 @@ pub(super) struct WebServer {
 struct OpenMemory {
     project: Arc<Project>,
     _housekeeper: Housekeeper,
-    _sync_worker: Option<SyncWorker>,
+    link: ServerLink,
 }
 
 impl WebServer {
@@ -59,17 +59,15 @@ impl WebServer {
     pub(super) fn project(&self) -> Result<Arc<Project>, CommandError> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = &*open {
+            // A folder that was linked meanwhile has its sync worker from the next call on.
+            open.link.current(open.project.engine.store());
             return Ok(Arc::clone(&open.project));
         }
         let project = Arc::new(Project::open(Some(self.checkout.clone()))?);
         let housekeeper = Housekeeper::start(Arc::clone(project.engine.store()));
-        let store = project.engine.store();
-        let worker = TeamLink::of(store).map(|link| SyncWorker::start(Arc::clone(store), link));
-        *open = Some(OpenMemory {
-            project: Arc::clone(&project),
-            _housekeeper: housekeeper,
-            _sync_worker: worker,
-        });
+        let link = ServerLink::default();
+        link.current(project.engine.store());
+        *open = Some(OpenMemory { project: Arc::clone(&project), _housekeeper: housekeeper, link });
         Ok(project)
     }
 }

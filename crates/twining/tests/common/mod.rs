@@ -10,6 +10,8 @@ pub(crate) mod repository;
 pub(crate) mod team;
 pub(crate) mod team_server;
 pub(crate) mod terminal;
+#[cfg(feature = "service")]
+pub(crate) mod token_issuer;
 pub(crate) mod workspace;
 
 use std::collections::BTreeMap;

@@ -177,11 +177,19 @@ impl ServiceNode {
         mut params: Value,
         more: &[(&str, &str)],
     ) -> HttpReply {
-        params["_meta"] = json!({
-            "io.modelcontextprotocol/protocolVersion": MODERN,
-            "io.modelcontextprotocol/clientInfo": {"name": "test-client", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": {},
-        });
+        // What is there, a test has chosen.
+        let capabilities = params["_meta"]["capabilities"].take();
+        if let Some(meta) = params["_meta"].as_object_mut() {
+            meta.remove("capabilities");
+        }
+        let capabilities = if capabilities.is_null() { json!({}) } else { capabilities };
+        for (name, value) in [
+            ("protocolVersion", json!(MODERN)),
+            ("clientInfo", json!({"name": "test-client", "version": "1"})),
+            ("clientCapabilities", capabilities),
+        ] {
+            params["_meta"][format!("io.modelcontextprotocol/{name}")] = value;
+        }
         let name = params["name"].as_str().unwrap_or_default().to_owned();
         let mut headers = vec![
             ("content-type", "application/json"),

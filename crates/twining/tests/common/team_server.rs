@@ -14,6 +14,9 @@ use twining_testkit::{MemoryLog, TestProject, ids};
 /// What the service knows a clone by.
 pub(crate) const TOKEN: &str = "twn_test_0123456789";
 
+/// The repository that its address leads to at first.
+pub(crate) const REPOSITORY: &str = "01ARZ3NDEKTSV4RRFFQ69G5FAV";
+
 /// The service.
 pub(crate) struct TeamServer {
     pub log: Arc<MemoryLog>,
@@ -25,6 +28,8 @@ struct ServerState {
     log: Arc<MemoryLog>,
     engine: Mutex<Engine>,
     claims: Mutex<(u64, String)>,
+    repository: Mutex<String>,
+    may_settle: AtomicBool,
     is_down: AtomicBool,
     lost_answers: AtomicUsize,
     asked: AtomicUsize,
@@ -40,6 +45,8 @@ impl TeamServer {
             log: Arc::clone(&log),
             engine: Mutex::new(Engine::new(store)),
             claims: Mutex::default(),
+            repository: Mutex::new(REPOSITORY.to_owned()),
+            may_settle: AtomicBool::new(true),
             is_down: AtomicBool::new(false),
             lost_answers: AtomicUsize::new(0),
             asked: AtomicUsize::new(0),
@@ -66,6 +73,16 @@ impl TeamServer {
         self.state.is_down.store(is_down, Ordering::SeqCst);
     }
 
+    /// Lets its address lead to another repository.
+    pub(crate) fn become_repository(&self, id: &str) {
+        *self.state.repository.lock().expect("is there") = id.to_owned();
+    }
+
+    /// Whether its callers may override, promote and archive.
+    pub(crate) fn let_settle(&self, may_settle: bool) {
+        self.state.may_settle.store(may_settle, Ordering::SeqCst);
+    }
+
     /// Carries out the next `count` appends without answering.
     pub(crate) fn lose_answers(&self, count: usize) {
         self.state.lost_answers.store(count, Ordering::SeqCst);
@@ -86,13 +103,15 @@ impl ServerState {
         let mut reader = BufReader::new(stream);
         let mut first = String::new();
         reader.read_line(&mut first)?;
-        let (mut length, mut is_known) = (0, false);
+        let (mut length, mut is_known, mut is_meant) = (0, false, true);
+        let repository = self.repository.lock().expect("is there").clone();
         loop {
             let mut header = String::new();
             reader.read_line(&mut header)?;
             let Some((name, value)) = header.trim().split_once(':') else { break };
             match name.to_ascii_lowercase().as_str() {
                 "content-length" => length = value.trim().parse().unwrap_or(0),
+                "twining-repository" => is_meant = value.trim() == repository,
                 "authorization" => is_known = value.trim() == format!("Bearer {TOKEN}"),
                 _ => {}
             }
@@ -102,7 +121,10 @@ impl ServerState {
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();
         let mut words = first.split(' ');
         let (method, path) = (words.next().unwrap_or(""), words.next().unwrap_or(""));
-        let (status, answer) = if is_known {
+        let (status, answer) = if is_known && method == "POST" && !is_meant {
+            let message = format!("this address leads to repository `{repository}`");
+            (409, json!({"error": "other_repository", "message": message}))
+        } else if is_known {
             self.answer(method, path, &body)
         } else {
             (401, json!({"error": "unauthorized", "message": "a valid token is needed"}))
@@ -161,14 +183,17 @@ impl ServerState {
             let lines: Vec<LogLine> =
                 self.log.since(number("after"), limit).expect("a log in memory answers");
             if !lines.is_empty() || Instant::now() >= until {
-                return json!({"lines": lines, "head": self.log.all().len()});
+                let repository = self.repository.lock().expect("is there").clone();
+                let head = self.log.all().len();
+                return json!({"lines": lines, "head": head, "repository": repository});
             }
             std::thread::sleep(Duration::from_millis(10));
         }
     }
 
     fn append(&self, body: &Value) -> Result<Vec<u64>, StoreError> {
-        let author = RemoteAuthor { is_person: false, may_settle: true };
+        let may_settle = self.may_settle.load(Ordering::SeqCst);
+        let author = RemoteAuthor { is_person: false, may_settle };
         let lines: Vec<NewLine> = serde_json::from_value(body["lines"].clone())?;
         let engine = self.engine.lock().expect("no call panics with it");
         match &body["base"] {

@@ -1,4 +1,8 @@
+use twining_model::CaseFolding;
+
+use super::RecentEntries;
 use crate::PostInput;
+use crate::blackboard::PostDraft;
 use crate::testing::{Project, caller};
 use twining_testcases::each;
 
@@ -152,4 +156,25 @@ fn a_board_that_git_replaced_is_read_anew() {
     )
     .expect("replaces");
     assert_eq!(repeated(&project, &say("finding", "only on this branch")), None);
+}
+
+#[test]
+fn what_the_board_will_have_later_is_known_at_once_and_only_once() {
+    let project = Project::new();
+    let posted = project.engine.post(&caller("ada"), &say("finding", "the cache is cold"));
+    let entry = project.entry(&posted.expect("posts").id);
+    let mut recent = RecentEntries::default();
+    recent.add_ahead(entry.clone());
+    let draft =
+        PostDraft::parse(&say("finding", "The cache is cold"), project.engine.store().root());
+    let now = project.engine.store().ids().now();
+    let same = |recent: &RecentEntries| {
+        recent.same_as(draft.as_ref().expect("a draft"), CaseFolding::Exact, now)
+    };
+    assert_eq!(same(&recent), Some((entry.id.clone(), entry.timestamp.clone())));
+    let line = serde_json::to_vec(&entry).expect("JSON");
+    recent.add_lines(&line, false);
+    assert_eq!(recent.entries.len(), 1);
+    recent.add_lines(&line, true);
+    assert_eq!((recent.entries.len(), same(&recent).is_some()), (1, true));
 }

@@ -5,16 +5,16 @@ mod texts;
 use serde_json::Value;
 use twining_model::{Alternative, DecisionStatus, Trust};
 
-use super::reader::{ImportSource, SourceFile};
+use super::reader::{ImportSource, ImportedFile};
 use super::{ImportCounts, ImportMode, ImportOutcome};
 use crate::testing::{Project, caller, choice};
 use crate::{DecideInput, ExportInput};
 
-fn file(name: &str, text: &str) -> SourceFile {
-    SourceFile { name: name.to_owned(), text: text.to_owned() }
+fn file(name: &str, text: &str) -> ImportedFile {
+    ImportedFile { name: name.to_owned(), text: text.to_owned() }
 }
 
-fn import(project: &Project, source: ImportSource, files: &[SourceFile]) -> ImportOutcome {
+fn import(project: &Project, source: ImportSource, files: &[ImportedFile]) -> ImportOutcome {
     project.engine.import(&caller("importer"), source, files, ImportMode::Import).expect("imports")
 }
 
@@ -27,7 +27,7 @@ fn known(n: u64) -> ImportCounts {
 }
 
 /// Imports twice; the second time must change no file.
-fn twice(project: &Project, source: ImportSource, files: &[SourceFile]) -> ImportOutcome {
+fn twice(project: &Project, source: ImportSource, files: &[ImportedFile]) -> ImportOutcome {
     let before =
         project.engine.import(&caller("importer"), source, files, ImportMode::Try).expect("tries");
     let empty = project.engine.status().expect("tells");
@@ -231,7 +231,7 @@ fn what_we_export_as_madr_comes_back_as_the_same_decisions() {
         .engine
         .export(&ExportInput { format: Some("madr".into()), ..ExportInput::default() })
         .expect("exports");
-    let files: Vec<SourceFile> =
+    let files: Vec<ImportedFile> =
         outcome.files.iter().map(|made| file(&made.name, &made.content)).collect();
 
     assert_eq!(
@@ -240,7 +240,7 @@ fn what_we_export_as_madr_comes_back_as_the_same_decisions() {
         "into the same memory nothing comes"
     );
     let other = Project::new();
-    let mut with_contents: Vec<SourceFile> =
+    let mut with_contents: Vec<ImportedFile> =
         outcome.files.iter().map(|made| file(&made.name, &made.content)).collect();
     with_contents.push(file("index.md", &outcome.content));
     let shown = twice(&other, ImportSource::Adr, &with_contents);
@@ -392,10 +392,10 @@ fn another_folder_is_merged_by_its_ids() {
     );
 }
 
-fn folder(project: &Project) -> Vec<SourceFile> {
+fn folder(project: &Project) -> Vec<ImportedFile> {
     project.engine.store().housekeep().expect("keeps house");
     let top = project.path().join(".twining");
-    let mut files: Vec<SourceFile> = super::FOLDER_FILES
+    let mut files: Vec<ImportedFile> = super::FOLDER_FILES
         .iter()
         .filter_map(|name| Some(file(name, &std::fs::read_to_string(top.join(name)).ok()?)))
         .collect();

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::definitions::{TestDefinition, read_tests};
-use crate::checks::languages::Language;
+use crate::checks::languages::LanguageRules;
 use crate::checks::tests_changed::definitions::AssertionStrength;
 use crate::checks::tests_changed::test_files::is_golden;
 
@@ -107,7 +107,7 @@ pub fn compare_files<'a>(
     for (path, before, after) in files.into_iter().filter(|(_, before, after)| before != after) {
         if is_golden(path) {
             changes.goldens.extend(before.map(|_| path.to_owned()));
-        } else if let Some(language) = Language::of_tests(path)
+        } else if let Some(language) = LanguageRules::of_tests(path)
             .filter(|_| before.max(after).is_none_or(|text| text.len() <= MAX_BYTES))
         {
             let (tests, known) = read_tests(path, before.unwrap_or_default(), language);

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::test_files::is_test_file;
 use super::tokens::SourceTokens;
-use crate::checks::languages::{Language, contains};
+use crate::checks::languages::{LanguageRules, contains};
 
 pub(super) const CALLS: &str = "it test specify scenario example property testWidgets xit xtest xspecify fit ftest TEST TEST_F TEST_P TEST_CASE";
 const GROUPS: &str = "describe context suite group feature xdescribe xcontext fdescribe fcontext";
@@ -49,7 +49,7 @@ struct DefinitionSpan {
 pub(super) fn read_tests(
     path: &str,
     text: &str,
-    language: &'static Language,
+    language: &'static LanguageRules,
 ) -> (Vec<TestDefinition>, Vec<String>) {
     let (tokens, by_name) = (SourceTokens::new(text, language), is_test_file(path));
     let (mut found, mut groups, mut focused, mut line) =

@@ -1,6 +1,6 @@
 //! What a path says: whether it is a test file, whether it is a golden file.
 
-use crate::checks::languages::{Language, contains};
+use crate::checks::languages::{LanguageRules, contains};
 
 /// Whether a path is that of a test, a snapshot or a golden file, by the conventions of
 /// the common runners. Tests inside a product file are found by [`super::compare_files`].
@@ -9,7 +9,7 @@ pub fn is_test_file(path: &str) -> bool {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
     let has_end = |name: &str, ends: &str| ends.split(' ').any(|end| name.ends_with(end));
-    let is_code = Language::of_tests(path).is_some();
+    let is_code = LanguageRules::of_tests(path).is_some();
     let in_folder = folders.split('/').any(|folder| {
         let lower = folder.to_ascii_lowercase();
         contains("test tests __tests__ __test__ androidtest testsuite", &lower) && extension != "md"

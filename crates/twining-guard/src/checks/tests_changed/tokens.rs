@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::checks::languages::{Language, contains};
+use crate::checks::languages::{LanguageRules, contains};
 use crate::checks::lexer::{CodeLexer, CodeTokenKind, is_word};
 
 /// Words after which a bracket only groups.
@@ -19,11 +19,11 @@ pub(super) struct SourceToken<'a> {
 
 pub(super) struct SourceTokens<'a> {
     pub list: Vec<SourceToken<'a>>,
-    pub language: &'static Language,
+    pub language: &'static LanguageRules,
 }
 
 impl<'a> SourceTokens<'a> {
-    pub(super) fn new(text: &'a str, language: &'static Language) -> Self {
+    pub(super) fn new(text: &'a str, language: &'static LanguageRules) -> Self {
         let (mut list, mut is_directive) = (Vec::new(), false);
         for token in CodeLexer::new(text, language) {
             let (text, rest) = (&text[token.range.clone()], &text[token.range.start..]);

@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::format::torn_lines::{FileLine, LineReader};
 use crate::index::database_files::{BoardPosition, IndexedFiles, Segment};
 use crate::index::view::{CountDeltas, CountKind};
-use crate::log::store_files::{DecisionsChanged, OpenBoard, StoreFiles};
+use crate::log::store_files::{DecisionsChanged, OpenLines, StoreFiles};
 use crate::merge::{HAS_CONFLICT_MARKERS, is_marker};
 
 /// A segment of this size is closed by the next line.
@@ -21,7 +21,7 @@ const SEGMENT_BYTES: u64 = 64 * 1024;
 /// A board up to this size is compared as a whole whenever it changed. Above, an
 /// edit in place that keeps the length goes unnoticed if a program that is not us
 /// appends to the same file before anybody looks; our own writers count it.
-const SMALL_BYTES: u64 = 256 * 1024;
+pub(super) const SMALL_BYTES: u64 = 256 * 1024;
 /// Above this many bytes to remove and reread, rebuilding is faster.
 const REWRITE_BYTES: u64 = 8 * 1024 * 1024;
 
@@ -44,7 +44,7 @@ enum BoardStep {
     /// Keep the lines before `from`, and read on from there.
     Read {
         /// The file.
-        file: OpenBoard,
+        file: OpenLines,
         /// Up to here it agrees with what we know.
         from: u64,
         /// How many lines that is.
@@ -158,7 +158,7 @@ impl IndexUpdate<'_> {
         Ok(())
     }
 
-    fn read_new_lines(&mut self, file: &OpenBoard) -> Result<(), StoreError> {
+    fn read_new_lines(&mut self, file: &OpenLines) -> Result<(), StoreError> {
         let print = file.print;
         let mut lines = LineReader::from(&file.handle, self.known.board.offset, file.print.size);
         while let Some(line) = lines.next()? {
@@ -241,7 +241,7 @@ fn segment_of(row: &Row<'_>) -> rusqlite::Result<Segment> {
 fn common_prefix(
     segments: &[Segment],
     mark: &BoardPosition,
-    file: &OpenBoard,
+    file: &OpenLines,
 ) -> Result<(u64, u64), StoreError> {
     let ends = segments.iter().skip(1).map(|segment| segment.start).chain([mark.offset]);
     let mut lines = LineReader::from(&file.handle, segments[0].start, file.print.size);
@@ -307,6 +307,7 @@ pub(crate) fn run(
     update.board(board)?;
     update.decisions(files, changed)?;
     update.graph(files)?;
+    update.anchors(files)?;
     update.finish()
 }
 

@@ -3,6 +3,7 @@
 //! What comes out depends on the files alone, not on the way there: an index
 //! kept through a hundred edits equals one built from the last of them.
 
+mod anchors;
 pub(super) mod board_sync;
 mod decisions;
 pub(super) mod entry_rows;

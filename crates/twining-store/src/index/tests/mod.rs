@@ -69,6 +69,15 @@ impl IndexFixture {
         file.write_all(text.as_ref()).expect("appends");
     }
 
+    pub(super) fn append_anchors(&self, text: impl AsRef<[u8]>) {
+        let mut file = fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(self.path("anchors.jsonl"))
+            .expect("opens");
+        file.write_all(text.as_ref()).expect("appends");
+    }
+
     pub(super) fn decision(&self, id: &str, fields: &str) {
         self.write(&format!("decisions/{id}.json"), format!("{{\"id\":\"{id}\"{fields}}}"));
     }
@@ -128,6 +137,16 @@ pub(super) fn line(id: &str, kind: &str, summary: &str, more: &str) -> String {
     )
 }
 
+/// An anchor's line.
+pub(super) fn anchor_line(id: usize, of: usize, at: usize) -> String {
+    format!(
+        "{{\"id\":\"{}\",\"of\":\"decision:{of}\",\"at\":\"src/{at}.rs#f\",\"sketch\":\"{}\",\"timestamp\":\"2026-11-15T00:00:0{}.000Z\"}}",
+        ulid(id),
+        "A".repeat(43),
+        id % 10
+    )
+}
+
 pub(super) fn ids(entries: &[Entry]) -> Vec<&str> {
     entries.iter().map(|entry| entry.id.as_str()).collect()
 }
@@ -139,8 +158,9 @@ pub(super) fn ulid(n: usize) -> String {
     id
 }
 
-const TABLES: [&str; 18] = [
-    "SELECT 'known', state -> '$.board.offset', state -> '$.board.line', state -> '$.board.segment', state -> '$.seq' FROM known",
+const TABLES: [&str; 19] = [
+    "SELECT 'known', state -> '$.board.offset', state -> '$.board.line', state -> '$.board.segment', state -> '$.seq', state -> '$.anchors.offset', state -> '$.anchors.line', state -> '$.anchors.before' FROM known",
+    "SELECT 'anchor', * FROM anchor",
     "SELECT 'segment', * FROM segment",
     "SELECT 'counter', * FROM counter WHERE n <> 0",
     "SELECT 'unreadable', * FROM unreadable",

@@ -8,7 +8,7 @@ use twining_testcases::each;
 use proptest::prelude::*;
 use twining_model::{Change, Entity, Entry, IdSource, Relation, Time, World};
 
-use super::{IndexFixture, NOW, line, ulid};
+use super::{IndexFixture, NOW, anchor_line, line, ulid};
 use crate::StoreError;
 use crate::disk::layout::{Layout, StoreLocation};
 use crate::index::database::Index;
@@ -32,6 +32,11 @@ enum EditStep {
     Entities(Vec<(usize, usize)>),
     Relations(Vec<(usize, usize, usize)>),
     Garble(bool),
+    AppendAnchors(Vec<(usize, usize, usize)>),
+    AppendAnchorText(String),
+    RotateAnchors(prop::sample::Index),
+    RemoveAnchor(prop::sample::Index),
+    RemoveAnchors,
     Reopen,
     Rebuild,
     Rest,
@@ -104,6 +109,11 @@ fn edit() -> impl Strategy<Value = EditStep> {
         2 => prop::collection::vec((0..6_usize, 0..3_usize), 0..8).prop_map(EditStep::Entities),
         2 => prop::collection::vec((0..6_usize, 0..7_usize, 0..7_usize), 0..8).prop_map(EditStep::Relations),
         1 => any::<bool>().prop_map(EditStep::Garble),
+        3 => prop::collection::vec((0..12_usize, 0..4_usize, 0..4_usize), 1..20).prop_map(EditStep::AppendAnchors),
+        1 => prop::sample::select(vec!["{\"id\":", "\n", "<<<<<<< x\n", "\n\n", "junk\n", "{\"id\":\"whole\",\"of\":\"node:n\",\"at\":\"a.rs\"}"]).prop_map(|text| EditStep::AppendAnchorText(text.to_owned())),
+        1 => at().prop_map(EditStep::RotateAnchors),
+        1 => at().prop_map(EditStep::RemoveAnchor),
+        1 => Just(EditStep::RemoveAnchors),
         1 => Just(EditStep::Reopen),
         1 => Just(EditStep::Rebuild),
         2 => Just(EditStep::Rest),
@@ -182,6 +192,27 @@ fn perform(fixture: &IndexFixture, edit: &EditStep, index: &mut Index) {
             let text = fs::read_to_string(fixture.path(name)).unwrap_or_default();
             fixture.swap(name, text.replacen("\"type\"", "\"type", 1));
         }
+        EditStep::AppendAnchors(all) => {
+            let line = |(id, of, at): &(usize, usize, usize)| anchor_line(*id, *of, *at) + "\n";
+            fixture.append_anchors(all.iter().map(line).collect::<String>());
+        }
+        EditStep::AppendAnchorText(text) => fixture.append_anchors(text),
+        EditStep::RotateAnchors(at) | EditStep::RemoveAnchor(at) => {
+            let text = fs::read_to_string(fixture.path("anchors.jsonl")).unwrap_or_default();
+            let mut lines: Vec<&str> = text.lines().collect();
+            if lines.is_empty() {
+                return;
+            }
+            let chosen = at.index(lines.len());
+            if matches!(edit, EditStep::RotateAnchors(_)) {
+                lines.rotate_left(chosen);
+            } else {
+                lines.remove(chosen);
+            }
+            let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            fixture.swap("anchors.jsonl", text);
+        }
+        EditStep::RemoveAnchors => drop(fs::remove_file(fixture.path("anchors.jsonl"))),
         EditStep::Reopen => *index = Index::open(&fixture.files).expect("opens"),
         EditStep::Rebuild => drop(index.rebuild(&fixture.files).expect("rebuilds")),
         EditStep::Remove(_) | EditStep::Repeat(_) | EditStep::Rotate(_) | EditStep::Rest => {}
@@ -232,6 +263,25 @@ fn a_removed_line_that_began_a_segment_opens_the_segment_before_it_again() {
     });
 }
 
+#[test]
+fn a_long_file_of_anchors_is_read_on_from_its_end() {
+    let fixture = IndexFixture::new();
+    let mut index = fixture.index();
+    let text: String = (0..2000).map(|n| anchor_line(n, n % 7, n % 5) + "\n").collect();
+    assert!(text.len() > 256 * 1024);
+    fixture.swap("anchors.jsonl", &text);
+    fixture.catch_up(&mut index);
+    fixture.append_anchors(anchor_line(2000, 1, 1) + "\n");
+    assert_eq!(index.catch_up(&fixture.files).expect("catches up"), 1);
+    fixture.assert_right(&index);
+    // As a checkout of another branch leaves it.
+    let other = text.replace(&anchor_line(1990, 1990 % 7, 0), &anchor_line(1990, 1, 1));
+    fixture.swap("anchors.jsonl", other);
+    let read = index.catch_up(&fixture.files).expect("catches up");
+    assert!((10..40).contains(&read), "{read}: only what follows the first difference");
+    fixture.assert_right(&index);
+}
+
 /// A clock that goes on by a second whenever somebody looks.
 struct Ticking(AtomicI64);
 
@@ -252,6 +302,7 @@ enum Act {
     Unput(usize),
     Unlink(usize),
     Post,
+    Anchor(usize, usize),
     Housekeep,
     TreeHasher,
     EditEntities(Vec<(usize, usize)>),
@@ -265,6 +316,7 @@ fn act() -> impl Strategy<Value = Act> {
         1 => (0..6_usize).prop_map(Act::Unput),
         1 => (0..6_usize).prop_map(Act::Unlink),
         1 => Just(Act::Post),
+        2 => (0..12_usize, 0..3_usize).prop_map(|(id, at)| Act::Anchor(id, at)),
         3 => Just(Act::Housekeep),
         2 => Just(Act::TreeHasher),
         1 => prop::collection::vec((0..6_usize, 0..3_usize), 0..6).prop_map(Act::EditEntities),
@@ -290,6 +342,10 @@ fn act_out(store: &Store, fixture: &IndexFixture, act: &Act) -> Result<(), Store
         Act::Unput(id) => Change { removed_entities: vec![format!("e{id}")], ..Change::default() },
         Act::Unlink(id) => {
             Change { removed_relations: vec![format!("r{id}")], ..Change::default() }
+        }
+        Act::Anchor(id, at) => {
+            let anchor = serde_json::from_str(&anchor_line(*id, 1, *at)).expect("an anchor");
+            Change { anchors: vec![anchor], ..Change::default() }
         }
         Act::Post => {
             let entry: Entry =

@@ -4,7 +4,7 @@
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 use twining_model::scope::CaseFolding;
-use twining_model::{Decision, Entity, Entry, Relation, limits};
+use twining_model::{Anchor, Decision, Entity, Entry, Relation, limits};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::error::StoreError;
@@ -28,6 +28,7 @@ const DECISIONS: &str = "
 SELECT l.raw, l.sum, d.id, d.status, d.confidence, l.agent FROM decision_line l LEFT JOIN decision d ON d.num = l.num";
 const ENTITIES: &str = "SELECT raw, sum, id, name, name_key, kind FROM entity";
 const RELATIONS: &str = "SELECT raw, sum, id, source, target, kind FROM relation";
+const ANCHORS: &str = "SELECT raw, sum, id, record, place, path_key FROM anchor";
 const TAGS: &str = "SELECT tag, at, pos, kind FROM tag";
 const RELATES: &str = "SELECT target, at, pos, closes FROM relates";
 const WRONGLY_OPEN: &str = "
@@ -81,6 +82,7 @@ pub(super) fn is_sound(conn: &Connection, folding: CaseFolding) -> Result<bool, 
         && entries_are_right(conn, folding)?
         && decisions_are_right(conn)?
         && graph_is_right(conn)?
+        && anchors_are_right(conn, folding)?
         && is_zero(conn, WRONGLY_OPEN)?
         && is_zero(conn, WRONGLY_SHADOWED)?
         && is_zero(conn, WRONGLY_MARKED)?
@@ -212,6 +214,20 @@ fn graph_is_right(conn: &Connection) -> Result<bool, StoreError> {
             short(&relation.kind),
         );
         if known != (stored.0.as_str(), stored.1.as_str(), stored.2.as_str(), stored.3.as_str()) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn anchors_are_right(conn: &Connection, folding: CaseFolding) -> Result<bool, StoreError> {
+    let mut statement = conn.prepare(ANCHORS)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let Some(anchor) = record::<Anchor>(row)? else { return Ok(false) };
+        let stored: [String; 4] = [row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?];
+        let path_key = anchor.at.path_key(folding);
+        if stored != [anchor.id, anchor.of.to_string(), anchor.at.to_string(), path_key] {
             return Ok(false);
         }
     }

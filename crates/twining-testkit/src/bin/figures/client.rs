@@ -27,14 +27,18 @@ pub(crate) struct BenchClient {
 impl BenchClient {
     /// Starts a server on a project. Sends no request yet.
     pub(crate) fn start(twining: &Path, project: &Path) -> BenchResult<Self> {
-        let mut server = Command::new(twining)
-            .args(["mcp", "--project"])
-            .arg(project)
-            .current_dir(project)
+        let mut command = Command::new(twining);
+        command.args(["mcp", "--project"]).arg(project).current_dir(project);
+        Self::spawn(command)
+    }
+
+    /// The same for a command that somebody else put together.
+    pub(crate) fn spawn(mut command: Command) -> BenchResult<Self> {
+        let mut server = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(|error| format!("cannot start `{}`: {error}", twining.display()))?;
+            .map_err(|error| format!("cannot start {:?}: {error}", command.get_program()))?;
         let requests = server.stdin.take();
         let answers =
             BufReader::with_capacity(1 << 20, server.stdout.take().expect("stdout is piped above"));

@@ -97,6 +97,9 @@ enum FigurePart {
     /// A node's memory: idle, by connection, by repository
     #[cfg(feature = "service")]
     ServiceMemory,
+    /// Linked clones: weeks offline and back, posts of others, and work without the service
+    #[cfg(feature = "service")]
+    Linked,
     /// The page: start, notices, idle, and in a browser
     Ui,
     /// The terminal: first frame, keys, idle
@@ -198,6 +201,8 @@ fn report(arguments: FigureArguments) -> BenchResult<()> {
             FigurePart::ServiceReads => service::reads::reads(&bench)?,
             #[cfg(feature = "service")]
             FigurePart::ServiceMemory => service::memory::memory(&bench)?,
+            #[cfg(feature = "service")]
+            FigurePart::Linked => service::linked::linked(&bench)?,
             FigurePart::Ui => ui::ui(&mut bench)?,
             FigurePart::Top => top::top(&mut bench)?,
         }

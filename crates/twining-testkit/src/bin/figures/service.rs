@@ -1,7 +1,9 @@
 //! The log in PostgreSQL beside plain inserts, its commits, and a node that follows it from empty;
 //! below, two nodes over HTTP.
 
+mod distant_service;
 mod http_client;
+pub(crate) mod linked;
 mod load;
 pub(crate) mod memory;
 mod nodes;

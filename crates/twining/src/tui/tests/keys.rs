@@ -7,7 +7,7 @@ use twining_model::Time;
 use super::samples::{JWT, SESSIONS, SampleMemory, SampleTop, item};
 use crate::tui::answer_form::VerbCall;
 use crate::tui::list_window::PageRange;
-use crate::tui::state::{ActOutcome, Freshness, ItemState, Screen, TopEvent, TopRequest};
+use crate::tui::state::{ActOutcome, FeedState, ItemState, Screen, TopEvent, TopRequest};
 use crate::tui::stream_row::{StreamQuery, StreamSource};
 use crate::tui::theme::Theme;
 
@@ -205,7 +205,7 @@ fn the_filter_goes_through_the_types_to_what_guards_stopped() {
 fn a_paused_list_stands_still_until_it_goes_on() {
     let mut top = top();
     top.types(" ");
-    assert_eq!(top.state.freshness, Freshness::Paused);
+    assert_eq!(top.state.freshness, FeedState::Paused);
     let asked = top.memory.asked.len();
     top.happens(TopEvent::Changed);
     assert_eq!(top.memory.asked.len(), asked);
@@ -213,7 +213,7 @@ fn a_paused_list_stands_still_until_it_goes_on() {
     assert!(top.text().contains("everything, 100"), "another screen is loaded: {}", top.text());
     top.types("1 ");
     assert!(top.memory.asked.len() > asked);
-    assert_eq!(top.state.freshness, Freshness::Live);
+    assert_eq!(top.state.freshness, FeedState::Live);
 }
 
 #[test]
@@ -266,5 +266,5 @@ fn a_failing_memory_is_named_in_the_header_until_it_answers() {
     top.happens(TopEvent::Failed("the index is locked".to_owned()));
     assert!(top.text().contains("the index is locked"), "{}", top.text());
     top.happens(TopEvent::Changed);
-    assert_eq!(top.state.freshness, Freshness::Live);
+    assert_eq!(top.state.freshness, FeedState::Live);
 }

@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::tui::answer_form::AnswerForm;
 use crate::tui::key_actions::AnswerKind;
 use crate::tui::layout::{body_rows, notice_rows};
-use crate::tui::state::{Freshness, Pane, Screen, TopState};
+use crate::tui::state::{FeedState, Pane, Screen, TopState};
 use crate::tui::theme::Tone;
 use crate::tui::view::item;
 use crate::tui::view::lines::{Border, LineBuilder, border, fit_end, plain_line, sided, wrap};
@@ -111,10 +111,10 @@ fn header(state: &TopState, width: usize) -> Line<'static> {
     };
     let (status, tone) = match &state.freshness {
         _ if state.screen == Screen::Item => ("esc back".to_owned(), Tone::Dim),
-        Freshness::Loading => ("loading…".to_owned(), Tone::Dim),
-        Freshness::Live => ("live".to_owned(), Tone::Good),
-        Freshness::Paused => ("paused".to_owned(), Tone::Warn),
-        Freshness::Failed(problem) => (problem.clone(), Tone::Bad),
+        FeedState::Loading => ("loading…".to_owned(), Tone::Dim),
+        FeedState::Live => ("live".to_owned(), Tone::Good),
+        FeedState::Paused => ("paused".to_owned(), Tone::Warn),
+        FeedState::Failed(problem) => (problem.clone(), Tone::Bad),
     };
     let room = width.saturating_sub(line.used() + 1);
     if room < 6 {

@@ -194,7 +194,7 @@ impl Cluster {
         self.dir.path().join(format!("node-{number}"))
     }
 
-    fn node(&self, number: usize) -> BenchResult<NodeProcess> {
+    pub(super) fn node(&self, number: usize) -> BenchResult<NodeProcess> {
         let log = File::create(self.dir.path().join(format!("node-{number}.log")))?;
         let mut child = Command::new(&self.twining)
             .args(["serve", "--listen", "127.0.0.1:0", "--drain", "0", "--json"])

@@ -14,12 +14,12 @@ use crate::principal::RemoteCaller;
 use crate::repositories::OpenRepository;
 
 /// The document's name.
-pub(super) const CLAIMS: &str = "claims";
+pub(crate) const CLAIMS: &str = "claims";
 /// How often a claim is tried again because another node was quicker.
 const TRIES: usize = 5;
 
 /// Brings the folder up to date with the claims of all nodes: their version.
-pub(super) fn take_over(
+pub(crate) fn take_over(
     database: &Database,
     runtime: &Handle,
     open: &OpenRepository,
@@ -36,7 +36,7 @@ pub(super) fn take_over(
 }
 
 /// Runs a verb that changes claims, and shares what it made of them.
-pub(super) fn change(
+pub(crate) fn change(
     database: &Database,
     runtime: &Handle,
     open: &OpenRepository,
@@ -62,7 +62,7 @@ pub(super) fn change(
 }
 
 /// Whether a text can be everybody's claims.
-pub(super) fn is_claim_list(body: &str) -> bool {
+pub(crate) fn is_claim_list(body: &str) -> bool {
     let list = serde_json::from_str::<Value>(body);
     list.is_ok_and(|list| list["claims"].is_array())
 }

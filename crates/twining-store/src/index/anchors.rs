@@ -1,0 +1,84 @@
+//! Reading anchors.
+//!
+//! Of the lines for one record and place the newest counts, by its time and then its id, whatever
+//! their order in the file: a merge may have put them there in any. One that was released is none.
+
+use rusqlite::{Connection, params};
+use twining_model::scope::CaseFolding;
+use twining_model::{Anchor, AnchoredRecord, Scope};
+
+use super::view::{first_column, record_at, records, row_limit};
+use crate::error::StoreError;
+
+/// The anchors, as of one moment.
+pub struct Anchors<'v> {
+    pub(super) conn: &'v Connection,
+    pub(super) folding: CaseFolding,
+}
+
+/// Lines that count.
+macro_rules! in_force {
+    ($columns:literal, $which:literal, $order:literal) => {
+        concat!(
+            "SELECT ",
+            $columns,
+            " FROM anchor a WHERE ",
+            $which,
+            " AND a.event <> 'released' AND NOT EXISTS(SELECT 1 FROM anchor b
+                WHERE b.record = a.record AND b.place = a.place AND (b.at, b.id, b.pos) > (a.at, a.id, a.pos)) ",
+            $order
+        )
+    };
+}
+
+const OF_RECORD: &str = in_force!("a.raw, a.sum", "a.record = ?1", "ORDER BY a.place");
+const IN_FILE: &str = in_force!("a.raw, a.sum", "a.path_key = ?1", "ORDER BY a.place, a.record");
+const PATHS: &str = in_force!("DISTINCT a.path", "1", "ORDER BY a.path");
+const COUNT: &str = in_force!("count(*)", "1", "");
+const PAGE: &str = in_force!(
+    "a.raw, a.sum",
+    "(a.place, a.record) > (?1, ?2)",
+    "ORDER BY a.place, a.record LIMIT ?3"
+);
+const HISTORY: &str = "SELECT raw, sum FROM anchor WHERE record = ?1 ORDER BY at, id, pos";
+
+impl Anchors<'_> {
+    /// The anchors of a record, by place.
+    pub fn of(&self, record: &AnchoredRecord) -> Result<Vec<Anchor>, StoreError> {
+        records(self.conn, OF_RECORD, [record.to_string()])
+    }
+
+    /// The anchors in a file, by place: those of its definitions, and those of all of it.
+    pub fn in_file(&self, path: &str) -> Result<Vec<Anchor>, StoreError> {
+        records(self.conn, IN_FILE, [Scope::read(path).key(self.folding)])
+    }
+
+    /// Every line about a record, the oldest first: also older ones, and what was released.
+    pub fn history(&self, record: &AnchoredRecord) -> Result<Vec<Anchor>, StoreError> {
+        records(self.conn, HISTORY, [record.to_string()])
+    }
+
+    /// The files that have anchors, in order.
+    pub fn paths(&self) -> Result<Vec<String>, StoreError> {
+        first_column(self.conn, PATHS, [])
+    }
+
+    /// How many anchors there are.
+    pub fn count(&self) -> Result<u64, StoreError> {
+        let count: i64 = self.conn.prepare_cached(COUNT)?.query_row([], |row| row.get(0))?;
+        Ok(count.cast_unsigned())
+    }
+
+    /// Anchors by place and record, those after one, at most so many.
+    pub fn page(&self, after: Option<&Anchor>, limit: usize) -> Result<Vec<Anchor>, StoreError> {
+        let (place, record) = after
+            .map_or_else(Default::default, |after| (after.at.to_string(), after.of.to_string()));
+        let mut statement = self.conn.prepare_cached(PAGE)?;
+        let mut rows = statement.query(params![place, record, row_limit(limit)])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push(record_at(row, 0)?);
+        }
+        Ok(found)
+    }
+}
