@@ -222,11 +222,11 @@ fn is_path(text: &str) -> bool {
         && !text.contains("path/to")
         // A link with its brackets, or a call.
         && text.matches('(').count() == text.matches(')').count()
-        && !(text.ends_with(')') && !text.contains('/'))
+        && (!text.ends_with(')') || text.contains('/'))
         // `.ts` alone is an extension, `@scope/package` a package, `1/2` a fraction.
         && !(text.starts_with('.') && parts.len() == 1 && !is_folder && text.matches('.').count() == 1)
         && !text.chars().all(|c| c.is_ascii_digit() || "./-v".contains(c))
-        && !(text.starts_with('@') && !text.starts_with("@/"))
+        && (!text.starts_with('@') || text.starts_with("@/"))
         && !parts.iter().any(|part| is_in(PLACEHOLDERS, &stem(part)) || is_placeholder_part(part))
         && !parts.iter().any(|part| is_in(GENERATED, part) || part.starts_with(".env"))
         && (parts.len() > 1 || is_folder || extension(text).is_some())
@@ -262,11 +262,11 @@ fn name_claim(written: &str, line: usize) -> Option<DocClaim> {
     let name = name.split_once('<').map_or(name, |(name, _)| name);
     let is_scoped = name.contains("::");
     let parts: Vec<&str> = name.split("::").flat_map(|part| part.split('.')).collect();
-    let is_identifier = |part: &&str| {
+    let is_identifier = |part: &str| {
         part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     };
-    if parts.len() > 6 || name.len() > 120 || !parts.iter().all(|part| is_identifier(&part)) {
+    if parts.len() > 6 || name.len() > 120 || !parts.iter().all(|part| is_identifier(part)) {
         return None;
     }
     // `config.yml` is a file, `example.com` an address.

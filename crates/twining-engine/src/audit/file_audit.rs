@@ -53,16 +53,16 @@ pub struct AuditRequest<'a> {
 #[must_use]
 pub fn audit_files(request: &AuditRequest<'_>) -> AuditReport {
     let Some(tracked) = request.git.tracked_files() else {
-        return audit_tree(request, request.files.iter().cloned().collect(), false);
+        return audit_tree(request, &request.files.iter().cloned().collect(), false);
     };
     let untracked = request.git.untracked_in(".").unwrap_or_default();
     let files = tracked.into_iter().map(|file| file.path).chain(untracked).collect();
-    audit_tree(request, files, true)
+    audit_tree(request, &files, true)
 }
 
-fn audit_tree(request: &AuditRequest<'_>, files: BTreeSet<String>, has_git: bool) -> AuditReport {
+fn audit_tree(request: &AuditRequest<'_>, files: &BTreeSet<String>, has_git: bool) -> AuditReport {
     let mut report = AuditReport::default();
-    let documents = read_documents(request, &files, &mut report);
+    let documents = read_documents(request, files, &mut report);
     let mut claims: Vec<CheckedClaim> = documents
         .iter()
         .flat_map(|document| {
@@ -70,7 +70,7 @@ fn audit_tree(request: &AuditRequest<'_>, files: BTreeSet<String>, has_git: bool
             claims.into_iter().map(|claim| CheckedClaim::new(&document.path, claim))
         })
         .collect();
-    let scripts = read_scripts(request, &files);
+    let scripts = read_scripts(request, files);
     let tree = ProjectTree::new(request.root, files.iter().cloned());
     check_now(&mut claims, request.root, &tree, &scripts);
     // Paths first: they cost least and mislead most.
