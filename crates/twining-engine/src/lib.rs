@@ -7,6 +7,7 @@
 mod admit;
 pub mod agents;
 pub mod archive;
+pub mod audit;
 pub mod blackboard;
 mod caller;
 pub mod context;

@@ -9,6 +9,7 @@ mod branch;
 mod branch_commit;
 mod commit_range;
 mod history;
+mod path_history;
 mod repository;
 #[cfg(test)]
 mod tests;
@@ -17,5 +18,6 @@ pub use branch::{BranchChanges, Changes};
 pub use branch_commit::{BranchCommit, BranchCommitError};
 pub use commit_range::{CommitFiles, GitRange, RangeError, TreeChange, TreeEntry};
 pub use history::{CommitDetails, History, Move};
+pub use path_history::{Removal, TrackedFile, WordPlace};
 pub use repository::GitFolders;
 pub use repository::{Git, Shape};

@@ -295,6 +295,18 @@ impl Git {
         self.filters.get()
     }
 
+    /// What `check-ignore` prints; it refuses literal pathspecs, and takes its operands
+    /// literally anyway.
+    pub(super) fn ignored_lines(&self, paths: &[&str]) -> Vec<String> {
+        let mut git = self.command();
+        git.env("GIT_LITERAL_PATHSPECS", "0").args(["check-ignore", "--no-index", "--"]);
+        let output = git.args(paths).output();
+        output.map_or_else(
+            |_| Vec::new(),
+            |output| String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect(),
+        )
+    }
+
     /// What git prints, a name after the other.
     pub(super) fn names(&self, words: &[&str]) -> Option<Vec<String>> {
         self.printed(words).map(|printed| split_names(&printed))

@@ -6,7 +6,7 @@ use crate::commands::VERBS;
 use crate::verbs::verb::VerbGroup;
 
 /// How commands end; kept with [`crate::render::command_error::ExitStatus`].
-pub(crate) const ENDINGS: &str = "Exit codes:\n  0  done\n  1  refused or failed: not found, not allowed in this state, store error\n  2  wrong usage or invalid input\n  3  it ran and found problems (doctor, verify, check-gates, knowledge check, dot check)\n\nEnvironment:\n  TWINING_PROJECT  the project folder, like --project; CLAUDE_PROJECT_DIR works too\n  TWINING_AGENT    the name to sign with, like --agent\n  NO_COLOR         no colour, even on a terminal\n\nWithout them the project is the nearest parent with a .twining/, else the git top level.";
+pub(crate) const ENDINGS: &str = "Exit codes:\n  0  done\n  1  refused or failed: not found, not allowed in this state, store error\n  2  wrong usage or invalid input\n  3  it ran and found problems (doctor, audit, verify, check-gates, knowledge check, dot check)\n\nEnvironment:\n  TWINING_PROJECT  the project folder, like --project; CLAUDE_PROJECT_DIR works too\n  TWINING_AGENT    the name to sign with, like --agent\n  NO_COLOR         no colour, even on a terminal\n\nWithout them the project is the nearest parent with a .twining/, else the git top level.";
 
 /// The template of the top-level help: clap lists commands as one heap, and a
 /// newcomer needs to see what belongs together.

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::args::{option, path, switch, word};
 use crate::cli::completions;
-use crate::commands::VERBS;
+use crate::commands::{VERBS, audit};
 use crate::guard_command::admin;
 use crate::guard_command::list;
 use crate::guard_command::verbs::{GuardBypassEndInput, GuardPromoteInput};
@@ -56,7 +56,7 @@ pub(crate) struct ToolCall<'a> {
 }
 
 /// All of them, in the order of the help.
-pub(crate) const TOOL_COMMANDS: [ToolCommand; 22] = [
+pub(crate) const TOOL_COMMANDS: [ToolCommand; 23] = [
     ToolCommand {
         name: "mcp",
         about: "Serve the tools to an MCP client over stdio",
@@ -131,6 +131,12 @@ pub(crate) const TOOL_COMMANDS: [ToolCommand; 22] = [
             };
             Project::open(call.project).map(|project| doctor::examine(&project, aim, call.style))
         }),
+    },
+    ToolCommand {
+        name: "audit",
+        about: "Check what CLAUDE.md, AGENTS.md and the like say against the code; needs no init",
+        flags: audit::flags,
+        run: Some(|call| audit::run(call.project, call.given, call.style)),
     },
     ToolCommand {
         name: "link",

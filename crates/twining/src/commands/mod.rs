@@ -26,6 +26,7 @@ use crate::verbs::verb::VerbGroup::{
 };
 
 mod agents;
+pub(crate) mod audit;
 mod blackboard;
 mod context;
 mod decision_form;

@@ -16,6 +16,7 @@ mod secrets;
 mod tests;
 
 pub use pull_request::{ChangedFile, PullRequest, RecordCommit};
+pub(crate) use report::uri_of;
 pub use report::{
     CiEvidence, CiFinding, CiOptions, CiReport, CiSummary, Severity, sarif, verify_pull_request,
 };

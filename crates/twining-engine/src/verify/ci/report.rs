@@ -231,7 +231,7 @@ pub fn sarif(report: &CiReport, version: &str) -> Value {
                 "message": { "text": finding.message },
             });
             if let Some(path) = &finding.path {
-                let mut place = json!({ "artifactLocation": { "uri": encoded(path) } });
+                let mut place = json!({ "artifactLocation": { "uri": uri_of(path) } });
                 if let Some(line) = finding.line {
                     place["region"] = json!({ "startLine": line.max(1) });
                 }
@@ -249,7 +249,7 @@ pub fn sarif(report: &CiReport, version: &str) -> Value {
 }
 
 /// A path as a URI reference.
-fn encoded(path: &str) -> String {
+pub(crate) fn uri_of(path: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
     path.bytes()
         .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })

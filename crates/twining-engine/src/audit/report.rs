@@ -1,0 +1,241 @@
+//! What an audit found, worst first, for people and for machines.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use twining_model::words;
+
+use crate::verify::ci::uri_of;
+
+/// Maximum findings reported; a thousand say no more than a few hundred.
+const MOST_FINDINGS: usize = 500;
+
+words! {
+    /// What is wrong, the worst first.
+    pub enum AuditClass {
+        /// A secret in a text.
+        Secret = "secret",
+        /// Decisions that cannot both hold.
+        Contradictory = "contradictory",
+        /// It names code that moved or went.
+        Stale = "stale",
+        /// It names code that never was there.
+        Unbound = "unbound",
+        /// What it points to is missing.
+        Lost = "lost",
+        /// More than its reader takes.
+        Oversized = "oversized",
+        /// The same text twice.
+        Duplicate = "duplicate",
+        /// Waiting for too long.
+        Leftover = "leftover",
+        /// It says nothing.
+        Junk = "junk",
+    }
+}
+
+words! {
+    /// What became of what a document claims.
+    pub enum ClaimVerdict {
+        /// It is there.
+        Holds = "holds",
+        /// It is elsewhere.
+        Moved = "moved",
+        /// It was there.
+        Gone = "gone",
+        /// It never was there, as far as can be told.
+        Unknown = "unknown",
+    }
+}
+
+/// Something that an audit found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AuditFinding {
+    /// What is wrong.
+    pub class: AuditClass,
+    /// What became of the claim, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<ClaimVerdict>,
+    /// The file, from the project's folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line, from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// Other places that claim the same, as `file:line`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<String>,
+    /// The record of the memory: `decision:ID`, `entry:ID`, `entity:ID`, `relation:ID`, `node:ID`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub record: Option<String>,
+    /// What is claimed, as written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claim: Option<String>,
+    /// What was found, with its proof.
+    pub message: String,
+    /// Where it is now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// The commit in which it moved or went.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// One way forward.
+    pub fix: String,
+}
+
+impl AuditFinding {
+    pub(super) fn new(
+        class: AuditClass,
+        message: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Self {
+        Self {
+            class,
+            verdict: None,
+            file: None,
+            line: None,
+            also: Vec::new(),
+            record: None,
+            claim: None,
+            message: message.into(),
+            to: None,
+            commit: None,
+            fix: fix.into(),
+        }
+    }
+
+    pub(super) fn at(self, file: &str, line: impl Into<Option<usize>>) -> Self {
+        Self { file: Some(file.to_owned()), line: line.into(), ..self }
+    }
+
+    pub(super) fn of_record(self, kind: &str, id: &str) -> Self {
+        Self { record: Some(format!("{kind}:{id}")), ..self }
+    }
+}
+
+/// How much was looked at, and what was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AuditSummary {
+    /// Documents that were read.
+    pub documents: usize,
+    /// Claims in them that can be checked.
+    pub claims: usize,
+    /// Claims that hold.
+    pub holds: usize,
+    /// Claims whose subject moved.
+    pub moved: usize,
+    /// Claims whose subject went.
+    pub gone: usize,
+    /// Claims that could not be checked, or whose subject never was there.
+    pub unknown: usize,
+    /// Records of the memory that were looked at.
+    pub records: usize,
+    /// Findings that were left out of the list.
+    pub omitted: usize,
+}
+
+/// What came of an audit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct AuditReport {
+    /// The documents that were read.
+    pub documents: Vec<String>,
+    /// What was found, the worst first.
+    pub findings: Vec<AuditFinding>,
+    /// In numbers.
+    pub summary: AuditSummary,
+    /// What was not looked at, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+impl AuditReport {
+    /// Whether nothing was found.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// Both in one.
+    #[must_use]
+    pub fn with(mut self, other: Self) -> Self {
+        self.documents.extend(other.documents);
+        self.findings.extend(other.findings);
+        self.notes.extend(other.notes);
+        self.summary.records += other.summary.records;
+        self
+    }
+
+    /// Puts the worst first, and leaves out what nobody would read.
+    #[must_use]
+    pub fn ordered(mut self) -> Self {
+        let rank = |finding: &AuditFinding| {
+            // What is gone misleads more than what moved.
+            let verdict = match finding.verdict {
+                Some(ClaimVerdict::Moved) => 1,
+                Some(ClaimVerdict::Unknown) => 2,
+                Some(ClaimVerdict::Gone | ClaimVerdict::Holds) | None => 0,
+            };
+            (finding.class, verdict)
+        };
+        self.findings.sort_by(|a, b| {
+            rank(a)
+                .cmp(&rank(b))
+                .then_with(|| (&a.file, a.line, &a.record).cmp(&(&b.file, b.line, &b.record)))
+        });
+        self.summary.omitted = self.findings.len().saturating_sub(MOST_FINDINGS);
+        self.findings.truncate(MOST_FINDINGS);
+        self
+    }
+}
+
+/// A report as a SARIF log.
+#[must_use]
+pub fn audit_sarif(report: &AuditReport, version: &str) -> Value {
+    let rules: Vec<Value> = AuditClass::ALL
+        .iter()
+        .map(|class| json!({ "id": class.as_str(), "shortDescription": { "text": meaning(*class) } }))
+        .collect();
+    let results: Vec<Value> = report.findings.iter().map(sarif_result).collect();
+    let driver = json!({ "name": "twining audit", "version": version, "rules": rules });
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{ "tool": { "driver": driver }, "results": results }],
+    })
+}
+
+fn sarif_result(finding: &AuditFinding) -> Value {
+    let level = match finding.class {
+        AuditClass::Secret => "error",
+        AuditClass::Duplicate | AuditClass::Leftover | AuditClass::Junk => "note",
+        _ => "warning",
+    };
+    let claim = finding.claim.as_ref().map(|claim| format!("`{claim}`: ")).unwrap_or_default();
+    let mut result = json!({
+        "ruleId": finding.class.as_str(),
+        "level": level,
+        "message": { "text": format!("{claim}{}; {}", finding.message, finding.fix) },
+    });
+    if let Some(file) = &finding.file {
+        let mut place = json!({ "artifactLocation": { "uri": uri_of(file) } });
+        if let Some(line) = finding.line {
+            place["region"] = json!({ "startLine": line.max(1) });
+        }
+        result["locations"] = json!([{ "physicalLocation": place }]);
+    }
+    result
+}
+
+fn meaning(class: AuditClass) -> &'static str {
+    match class {
+        AuditClass::Secret => "A text for agents contains a secret",
+        AuditClass::Contradictory => "Decisions in force contradict each other",
+        AuditClass::Stale => "It names code that moved or is gone",
+        AuditClass::Unbound => "It names code that is nowhere in the tree",
+        AuditClass::Lost => "What it points to is missing",
+        AuditClass::Oversized => "It is larger than its reader takes",
+        AuditClass::Duplicate => "The same text stands twice",
+        AuditClass::Leftover => "It waits for an answer since long",
+        AuditClass::Junk => "It tells an agent nothing, or hides something",
+    }
+}
