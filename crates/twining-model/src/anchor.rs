@@ -189,6 +189,12 @@ impl Place {
         self.name.as_deref()
     }
 
+    /// The last part of the definition's name.
+    #[must_use]
+    pub fn last_name(&self) -> Option<&str> {
+        self.name().map(|name| name.rsplit('.').next().unwrap_or(name))
+    }
+
     /// Which of the definitions of that name it is, from one.
     #[must_use]
     pub fn nth(&self) -> u32 {

@@ -5,6 +5,7 @@
 //! the index (SQLite) may be deleted at any moment. Reads never take the write
 //! lock, and nothing here knows the clock, the environment or MCP.
 
+pub mod code;
 pub mod disk;
 mod error;
 mod format;

@@ -81,11 +81,18 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("twining-dot", &[]),
     ("twining-embed", &[]),
     ("twining-model", &[]),
-    ("twining-store", &["twining-dot", "twining-model"]),
+    ("twining-store", &["twining-code", "twining-dot", "twining-model"]),
     ("twining-guard", &["twining-model"]),
     (
         "twining-engine",
-        &["twining-dot", "twining-embed", "twining-guard", "twining-model", "twining-store"],
+        &[
+            "twining-code",
+            "twining-dot",
+            "twining-embed",
+            "twining-guard",
+            "twining-model",
+            "twining-store",
+        ],
     ),
     ("twining-service", &["twining-engine", "twining-model", "twining-store"]),
 ];

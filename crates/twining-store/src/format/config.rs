@@ -70,9 +70,19 @@ settings! {
         pub team: String = String::new(),
         /// `shared` or `separate`: whether linked worktrees share one memory.
         pub worktrees: String = "shared".to_owned(),
+        /// How records are held against the code they speak of.
+        pub code: CodeSettings = CodeSettings::default(),
         /// What was odd about the file, for `status`.
         #[serde(skip)]
         pub notes: Vec<String> = Vec::new(),
+    }
+
+    /// How records are held against the code they speak of.
+    pub struct CodeSettings {
+        /// Whether source files are read; without, anchors are not made and not checked.
+        pub index: bool = true,
+        /// When an agent that made a record doubtful is asked about it: `stop`, `commit` or `off`.
+        pub ask: String = "stop".to_owned(),
     }
 
     /// When the board is tidied.
@@ -257,7 +267,7 @@ impl Config {
 
 /// Keys a project may set; the last ones are of the TypeScript server and do nothing here.
 const SETTINGS: &str = "version project_name archive context_assembly search knowledge conflict_resolution tools workflow agents \
-     delegations worktrees team embedding_model instructions analytics dashboard";
+     delegations worktrees team code embedding_model instructions analytics dashboard";
 /// Keys that do nothing that are named.
 const MAX_NAMED_KEYS: usize = 5;
 

@@ -209,7 +209,7 @@ fn tree_entry(mode: &str, object: &str, path: &str, folder: &str) -> Option<Tree
 }
 
 /// Reads `:mode mode object object status`, a path, and a second one for a rename.
-fn raw_changes(raw: &[u8], folder: &str) -> Vec<TreeChange> {
+pub(super) fn raw_changes(raw: &[u8], folder: &str) -> Vec<TreeChange> {
     let raw = String::from_utf8_lossy(raw);
     let mut parts = raw.split('\0').map(|part| part.trim_start_matches('\n'));
     let mut changes = Vec::new();

@@ -7,6 +7,7 @@
 mod batch_read;
 mod branch;
 mod branch_commit;
+mod code_history;
 mod commit_range;
 mod history;
 mod path_history;

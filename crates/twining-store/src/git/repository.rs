@@ -189,6 +189,26 @@ impl Git {
         self.names(&words).unwrap_or_default().into_iter().collect()
     }
 
+    /// Files that git tracks, and new ones that it does not ignore.
+    #[must_use]
+    pub fn listed(&self) -> Vec<String> {
+        self.listed_of(&[])
+    }
+
+    /// Which of these files git tracks, or would track; of none given, all there are.
+    #[must_use]
+    pub fn listed_of(&self, files: &[String]) -> Vec<String> {
+        if !files.iter().all(|file| is_plain(file)) {
+            return Vec::new();
+        }
+        let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--"];
+        let words: Vec<&str> = list.into_iter().chain(files.iter().map(String::as_str)).collect();
+        let mut names = self.names(&words).unwrap_or_default();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
     /// Files under `dir` that git would track and does not yet.
     #[must_use]
     pub fn untracked_in(&self, dir: &str) -> Option<Vec<String>> {

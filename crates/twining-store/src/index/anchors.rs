@@ -33,6 +33,8 @@ macro_rules! in_force {
 
 const OF_RECORD: &str = in_force!("a.raw, a.sum", "a.record = ?1", "ORDER BY a.place");
 const IN_FILE: &str = in_force!("a.raw, a.sum", "a.path_key = ?1", "ORDER BY a.place, a.record");
+const NAMED: &str =
+    in_force!("a.raw, a.sum", "a.last_name = ?1", "ORDER BY a.place, a.record LIMIT ?2");
 const PATHS: &str = in_force!("DISTINCT a.path", "1", "ORDER BY a.path");
 const COUNT: &str = in_force!("count(*)", "1", "");
 const PAGE: &str = in_force!(
@@ -51,6 +53,11 @@ impl Anchors<'_> {
     /// The anchors in a file, by place: those of its definitions, and those of all of it.
     pub fn in_file(&self, path: &str) -> Result<Vec<Anchor>, StoreError> {
         records(self.conn, IN_FILE, [Scope::read(path).key(self.folding)])
+    }
+
+    /// The anchors of definitions whose last name is this, at most so many.
+    pub fn named(&self, last_name: &str, limit: usize) -> Result<Vec<Anchor>, StoreError> {
+        records(self.conn, NAMED, params![last_name, row_limit(limit)])
     }
 
     /// Every line about a record, the oldest first: also older ones, and what was released.

@@ -92,7 +92,7 @@ CREATE INDEX relation_in ON relation(target, kind, source);
 
 CREATE TABLE anchor(
     pos INTEGER PRIMARY KEY, id TEXT NOT NULL, record TEXT NOT NULL, place TEXT NOT NULL, path TEXT NOT NULL, path_key TEXT NOT NULL,
-    at INTEGER NOT NULL, event TEXT NOT NULL, raw TEXT NOT NULL, sum INTEGER NOT NULL
+    last_name TEXT, at INTEGER NOT NULL, event TEXT NOT NULL, raw TEXT NOT NULL, sum INTEGER NOT NULL
 );
 ";
 
@@ -123,6 +123,7 @@ CREATE INDEX relation_dangling ON relation(id) WHERE dangling = 1;
 CREATE INDEX anchor_record ON anchor(record, place, at, id, event, path);
 CREATE INDEX anchor_path ON anchor(path_key, place, record);
 CREATE INDEX anchor_place ON anchor(place, record);
+CREATE INDEX anchor_last_name ON anchor(last_name) WHERE last_name IS NOT NULL;
 ";
 
 /// Safe against a killed process and a power cut; memory within bounds.
@@ -134,6 +135,13 @@ PRAGMA cache_size = -8192;
 PRAGMA synchronous = NORMAL;
 PRAGMA wal_autocheckpoint = 0;
 PRAGMA journal_size_limit = 33554432;
+";
+
+/// A cache has no writer that keeps house: SQLite empties its log itself, and nothing is flushed.
+const CACHE_SETTINGS: &str = "
+PRAGMA cache_size = -2048;
+PRAGMA synchronous = OFF;
+PRAGMA wal_autocheckpoint = 1000;
 ";
 
 /// For a file that no other process knows yet: after a crash, it is discarded.
@@ -190,6 +198,13 @@ pub(super) fn open_shared(path: &Path) -> Result<Connection, rusqlite::Error> {
     conn.execute_batch(SETTINGS)?;
     // Answers with the mode it got: where there is no shared memory, SQLite stays with a journal, which is as safe.
     conn.query_row(WAL, [], |_| Ok(()))?;
+    Ok(conn)
+}
+
+/// Opens another cache beside the index, which processes share without our locks.
+pub(crate) fn open_cache(path: &Path) -> Result<Connection, rusqlite::Error> {
+    let conn = open_shared(path)?;
+    conn.execute_batch(CACHE_SETTINGS)?;
     Ok(conn)
 }
 

@@ -24,7 +24,7 @@ mod view;
 mod word_search;
 
 pub use anchors::Anchors;
-pub(crate) use connections::{IndexPool, PooledIndex};
+pub(crate) use connections::{IndexPool, PooledIndex, open_cache};
 pub use database::Index;
 pub use decisions::{DecisionFilter, DecisionTitle, Decisions};
 pub use decisions_in_scope::{DecisionState, ScopeCounts, ScopedDecision, Via};

@@ -10,7 +10,7 @@ use super::line_file::machine_dir;
 use super::project_store::Store;
 use crate::disk::folder_watch::WatchScope;
 use crate::disk::layout::{
-    AGENTS, CLAIMS, DECISIONS, FEATURES, FOLDER, HANDOFFS, LOCAL, Layout, POLICY,
+    AGENTS, ANCHORS, CLAIMS, DECISIONS, FEATURES, FOLDER, HANDOFFS, LOCAL, Layout, POLICY,
 };
 use crate::disk::{Dir, FolderWatch};
 use crate::error::StoreError;
@@ -60,6 +60,12 @@ impl Store {
 }
 
 impl Documents<'_> {
+    /// Whether there are anchors at all. Opens no index.
+    pub fn has_anchors(&self) -> Result<bool, StoreError> {
+        let Some(store) = self.0.open_for_reading()? else { return Ok(false) };
+        Ok(store.layout.top.stat(ANCHORS)?.is_some_and(|(_, print)| print.size > 0))
+    }
+
     /// Reads the project's policy. Errors elsewhere in the folder are reported where they matter;
     /// rules apply regardless.
     pub fn policy(&self) -> Result<TextFile, StoreError> {

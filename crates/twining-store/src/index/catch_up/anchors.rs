@@ -19,7 +19,7 @@ use crate::merge::{HAS_CONFLICT_MARKERS, is_marker};
 const PAGE: usize = 4096;
 
 const ROWS: &str = "SELECT pos, sum FROM anchor ORDER BY pos";
-const INSERT: &str = "INSERT INTO anchor(pos, id, record, place, path, path_key, at, event, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+const INSERT: &str = "INSERT INTO anchor(pos, id, record, place, path, path_key, last_name, at, event, raw, sum) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 const DELETE_FROM: &str = "DELETE FROM anchor WHERE pos >= ?1";
 
 impl IndexUpdate<'_> {
@@ -143,6 +143,7 @@ impl IndexUpdate<'_> {
             anchor.at.to_string(),
             anchor.at.path(),
             anchor.at.path_key(self.folding),
+            anchor.at.last_name(),
             time_of(&anchor.timestamp, &anchor.id),
             clip(&anchor.event, limits::NAME_BYTES),
             raw,

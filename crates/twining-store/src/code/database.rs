@@ -1,0 +1,420 @@
+//! The tables of `local/code.db`.
+//!
+//! Everything in it can be read again from the working tree or from git, so there are no
+//! migrations: a database of another version, or one that came with a clone, is removed unopened.
+
+use rusqlite::{Connection, OptionalExtension, params};
+use twining_code::{Definition, DefinitionKind, Language, Sketch, TOKEN_RULES};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::outline::SourceOutline;
+use crate::disk::{Dir, FileKind, Fingerprint};
+use crate::error::StoreError;
+use crate::index::open_cache;
+
+const DB: &str = "code.db";
+const BESIDE: [&str; 2] = ["code.db-wal", "code.db-shm"];
+const STAMP: &str = "code.stamp";
+/// Grows with every change to the tables, or to what a grammar finds.
+const VERSION: u32 = 1;
+/// Blobs that no checkout has had for so long are forgotten.
+const UNUSED_DAYS: i64 = 30;
+const DAY_MS: i64 = 24 * 3600 * 1000;
+
+const TABLES: &str = "
+CREATE TABLE checkout(num INTEGER PRIMARY KEY, folder TEXT NOT NULL UNIQUE);
+CREATE TABLE tree(
+    checkout INTEGER NOT NULL, path TEXT NOT NULL, ino INTEGER NOT NULL, size INTEGER NOT NULL,
+    mtime INTEGER NOT NULL, blob TEXT, PRIMARY KEY(checkout, path)
+) WITHOUT ROWID;
+CREATE INDEX tree_blob ON tree(blob, checkout);
+CREATE TABLE blob(
+    num INTEGER PRIMARY KEY, id TEXT NOT NULL, language TEXT NOT NULL, coarse INTEGER NOT NULL,
+    used INTEGER NOT NULL, UNIQUE(id, language)
+);
+CREATE TABLE definition(
+    blob INTEGER NOT NULL, position INTEGER NOT NULL, name TEXT NOT NULL, leaf TEXT NOT NULL,
+    nth INTEGER NOT NULL, kind TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+    signature INTEGER NOT NULL, body INTEGER NOT NULL, tokens INTEGER NOT NULL, sketch BLOB NOT NULL,
+    PRIMARY KEY(blob, position)
+) WITHOUT ROWID;
+CREATE INDEX definition_leaf ON definition(leaf, blob);
+CREATE TABLE moved(
+    anchor TEXT NOT NULL, head TEXT NOT NULL, place TEXT, commit_hash TEXT,
+    PRIMARY KEY(anchor, head)
+) WITHOUT ROWID;
+";
+
+const CHECKOUT: &str = "SELECT num FROM checkout WHERE folder = ?1";
+const ADD_CHECKOUT: &str = "INSERT INTO checkout(folder) VALUES(?1)";
+const TREE: &str = "SELECT ino, size, mtime, blob FROM tree WHERE checkout = ?1 AND path = ?2";
+const SET_TREE: &str = "INSERT OR REPLACE INTO tree(checkout, path, ino, size, mtime, blob) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
+const LISTED: &str = "SELECT path FROM tree WHERE checkout = ?1 ORDER BY path";
+const REMOVE_TREE: &str = "DELETE FROM tree WHERE checkout = ?1 AND path = ?2";
+const BLOB: &str = "SELECT num, coarse, used FROM blob WHERE id = ?1 AND language = ?2";
+const ADD_BLOB: &str =
+    "INSERT OR IGNORE INTO blob(id, language, coarse, used) VALUES(?1, ?2, ?3, ?4)";
+const USED: &str = "UPDATE blob SET used = ?2 WHERE num = ?1";
+const DEFINITIONS: &str = "SELECT name, nth, kind, first, last, signature, body, tokens, sketch \
+    FROM definition WHERE blob = ?1 ORDER BY position";
+const ADD_DEFINITION: &str = "INSERT OR IGNORE INTO definition\
+    (blob, position, name, leaf, nth, kind, first, last, signature, body, tokens, sketch) \
+    VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+const NAMED: &str = "SELECT tree.path, definition.name, definition.nth, definition.kind, \
+    definition.first, definition.last FROM definition \
+    JOIN blob ON blob.num = definition.blob \
+    JOIN tree ON tree.blob = blob.id AND tree.checkout = ?1 \
+    WHERE definition.leaf = ?2 AND definition.position > 0 ORDER BY tree.path, definition.position LIMIT ?3";
+const FORGET_DEFINITIONS: &str =
+    "DELETE FROM definition WHERE blob IN (SELECT num FROM blob WHERE used < ?1)";
+const FORGET_BLOBS: &str = "DELETE FROM blob WHERE used < ?1";
+const MOVED: &str = "SELECT place, commit_hash FROM moved WHERE anchor = ?1 AND head = ?2";
+const SET_MOVED: &str =
+    "INSERT OR REPLACE INTO moved(anchor, head, place, commit_hash) VALUES(?1, ?2, ?3, ?4)";
+const COUNTS: &str = "SELECT (SELECT count(*) FROM tree WHERE checkout = ?1 AND blob IS NOT NULL), \
+    (SELECT count(*) FROM definition)";
+
+/// The file kind of a file without grammar, in the column for languages.
+const NO_LANGUAGE: &str = "";
+
+/// An open database.
+pub(super) struct CodeDatabase {
+    conn: Connection,
+    checkout: i64,
+}
+
+/// A definition of a checkout, found by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundDefinition {
+    /// The file it is in.
+    pub path: String,
+    /// Its name with what it is inside of: `Outer.name`.
+    pub name: String,
+    /// Which of that name in the file, from 1.
+    pub nth: u32,
+    /// What it is.
+    pub kind: DefinitionKind,
+    /// Its first line.
+    pub first_line: u32,
+    /// Its last line.
+    pub last_line: u32,
+}
+
+/// What a search for a definition that is no longer at its place found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MovedTo {
+    /// Where it is now; none if it is nowhere.
+    pub place: Option<String>,
+    /// The commit in which it left its place, if that is known.
+    pub commit: Option<String>,
+}
+
+impl CodeDatabase {
+    /// Opens the database in `local`, or a new one if there is none that can be believed.
+    pub(super) fn open(local: &Dir, folder: &str) -> Result<Self, StoreError> {
+        if !is_ours(local)? {
+            remove(local)?;
+        }
+        match Self::connect(local, folder) {
+            Err(_) => {
+                remove(local)?;
+                Self::connect(local, folder)
+            }
+            opened => opened,
+        }
+    }
+
+    /// A database without a file, where there is no memory to keep it in.
+    pub(super) fn in_memory(folder: &str) -> Result<Self, StoreError> {
+        let conn = Connection::open_in_memory()?;
+        conn.execute_batch(TABLES)?;
+        Self::for_checkout(conn, folder)
+    }
+
+    fn connect(local: &Dir, folder: &str) -> Result<Self, StoreError> {
+        let is_new = local.stat(DB)?.is_none();
+        let conn = open_cache(&local.path().join(DB))?;
+        if is_new {
+            conn.execute_batch("BEGIN IMMEDIATE")?;
+            let is_empty = conn.query_row("SELECT count(*) FROM sqlite_schema", [], |row| {
+                Ok(row.get::<_, i64>(0)? == 0)
+            })?;
+            if is_empty {
+                conn.execute_batch(TABLES)?;
+            }
+            conn.execute_batch("COMMIT")?;
+            write_stamp(local)?;
+        }
+        Self::for_checkout(conn, folder)
+    }
+
+    fn for_checkout(conn: Connection, folder: &str) -> Result<Self, StoreError> {
+        let known = |conn: &Connection| {
+            conn.query_row(CHECKOUT, [folder], |row| row.get::<_, i64>(0)).optional()
+        };
+        let checkout = match known(&conn)? {
+            Some(num) => num,
+            None => {
+                conn.execute(ADD_CHECKOUT, [folder])?;
+                conn.last_insert_rowid()
+            }
+        };
+        Ok(Self { conn, checkout })
+    }
+
+    /// What is known of a file: its state when it was looked at, and its blob if it was read.
+    pub(super) fn file(
+        &self,
+        path: &str,
+    ) -> Result<Option<(Fingerprint, Option<String>)>, StoreError> {
+        let read = |row: &rusqlite::Row<'_>| {
+            let fingerprint = Fingerprint {
+                ino: row.get::<_, i64>(0)?.cast_unsigned(),
+                size: row.get::<_, i64>(1)?.cast_unsigned(),
+                mtime_ns: row.get(2)?,
+            };
+            Ok((fingerprint, row.get(3)?))
+        };
+        let mut statement = self.conn.prepare_cached(TREE)?;
+        Ok(statement.query_row(params![self.checkout, path], read).optional()?)
+    }
+
+    /// Notes what is at a path.
+    pub(super) fn set_file(
+        &self,
+        path: &str,
+        fingerprint: Fingerprint,
+        blob: Option<&str>,
+    ) -> Result<(), StoreError> {
+        self.conn.prepare_cached(SET_TREE)?.execute(params![
+            self.checkout,
+            path,
+            fingerprint.ino.cast_signed(),
+            fingerprint.size.cast_signed(),
+            fingerprint.mtime_ns,
+            blob
+        ])?;
+        Ok(())
+    }
+
+    /// Every path of this checkout that was listed by git.
+    pub(super) fn paths(&self) -> Result<Vec<String>, StoreError> {
+        let mut statement = self.conn.prepare_cached(LISTED)?;
+        let rows = statement.query_map([self.checkout], |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// Forgets a path that is not listed any more.
+    pub(super) fn remove_file(&self, path: &str) -> Result<(), StoreError> {
+        self.conn.prepare_cached(REMOVE_TREE)?.execute(params![self.checkout, path])?;
+        Ok(())
+    }
+
+    /// The definitions of a blob, if it was read before.
+    pub(super) fn source(
+        &self,
+        blob: &str,
+        language: Option<Language>,
+        now_ms: i64,
+    ) -> Result<Option<SourceOutline>, StoreError> {
+        let word = language.map_or(NO_LANGUAGE, Language::name);
+        let known: Option<(i64, bool, i64)> = self
+            .conn
+            .prepare_cached(BLOB)?
+            .query_row(params![blob, word], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .optional()?;
+        let Some((num, coarse, used)) = known else { return Ok(None) };
+        if now_ms - used > DAY_MS {
+            self.conn.prepare_cached(USED)?.execute(params![num, now_ms])?;
+        }
+        let mut statement = self.conn.prepare_cached(DEFINITIONS)?;
+        let rows = statement.query_map([num], read_definition)?;
+        let mut rows = rows.collect::<Result<Vec<_>, _>>()?.into_iter();
+        // The whole file comes first.
+        let Some(whole) = rows.next() else { return Ok(None) };
+        Ok(Some(SourceOutline { language, coarse, whole, definitions: rows.collect() }))
+    }
+
+    /// Whether a blob was read before.
+    pub(super) fn has_source(
+        &self,
+        blob: &str,
+        language: Option<Language>,
+        now_ms: i64,
+    ) -> Result<bool, StoreError> {
+        let word = language.map_or(NO_LANGUAGE, Language::name);
+        let used = self.conn.prepare_cached(BLOB)?.query_row(params![blob, word], |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(2)?))
+        });
+        let Some((num, used)) = used.optional()? else { return Ok(false) };
+        if now_ms - used > DAY_MS {
+            self.conn.prepare_cached(USED)?.execute(params![num, now_ms])?;
+        }
+        Ok(true)
+    }
+
+    /// Keeps the definitions of a blob.
+    pub(super) fn add_source(
+        &self,
+        blob: &str,
+        source: &SourceOutline,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
+        let word = source.language.map_or(NO_LANGUAGE, Language::name);
+        let added = self.conn.prepare_cached(ADD_BLOB)?.execute(params![
+            blob,
+            word,
+            source.coarse,
+            now_ms
+        ])?;
+        if added == 0 {
+            return Ok(());
+        }
+        let num = self.conn.last_insert_rowid();
+        let mut statement = self.conn.prepare_cached(ADD_DEFINITION)?;
+        let all = std::iter::once(&source.whole).chain(&source.definitions);
+        for (position, definition) in all.enumerate() {
+            statement.execute(params![
+                num,
+                i64::try_from(position).unwrap_or(i64::MAX),
+                definition.name,
+                definition.last_name(),
+                definition.nth,
+                definition.kind.name(),
+                definition.first_line,
+                definition.last_line,
+                definition.signature.cast_signed(),
+                definition.body.cast_signed(),
+                definition.tokens,
+                &definition.sketch.0[..],
+            ])?;
+        }
+        Ok(())
+    }
+
+    /// Definitions of this checkout with this last name, at most so many.
+    pub(super) fn named(
+        &self,
+        leaf: &str,
+        most: usize,
+    ) -> Result<Vec<FoundDefinition>, StoreError> {
+        let mut statement = self.conn.prepare_cached(NAMED)?;
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let rows = statement.query_map(params![self.checkout, leaf, most], |row| {
+            Ok(FoundDefinition {
+                path: row.get(0)?,
+                name: row.get(1)?,
+                nth: row.get(2)?,
+                kind: kind_of(&row.get::<_, String>(3)?),
+                first_line: row.get(4)?,
+                last_line: row.get(5)?,
+            })
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// What a search for an anchor's definition found at this HEAD, if one was made.
+    pub(super) fn moved(&self, anchor: &str, head: &str) -> Result<Option<MovedTo>, StoreError> {
+        let read =
+            |row: &rusqlite::Row<'_>| Ok(MovedTo { place: row.get(0)?, commit: row.get(1)? });
+        let mut statement = self.conn.prepare_cached(MOVED)?;
+        Ok(statement.query_row([anchor, head], read).optional()?)
+    }
+
+    pub(super) fn set_moved(
+        &self,
+        anchor: &str,
+        head: &str,
+        moved: &MovedTo,
+    ) -> Result<(), StoreError> {
+        let mut statement = self.conn.prepare_cached(SET_MOVED)?;
+        statement.execute(params![anchor, head, moved.place, moved.commit])?;
+        Ok(())
+    }
+
+    /// How many files of this checkout were read, and how many definitions are known in all.
+    pub(super) fn counts(&self) -> Result<(u64, u64), StoreError> {
+        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
+        let (files, definitions) = self.conn.query_row(COUNTS, [self.checkout], read)?;
+        Ok((files.cast_unsigned(), definitions.cast_unsigned()))
+    }
+
+    /// Does several writes at once.
+    pub(super) fn together<T>(
+        &self,
+        write: impl FnOnce(&Self) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.conn.execute_batch("BEGIN IMMEDIATE")?;
+        let written = write(self);
+        self.conn.execute_batch(if written.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+        written
+    }
+
+    /// Forgets blobs that nothing used for long.
+    pub(super) fn forget_unused(&self, now_ms: i64) -> Result<(), StoreError> {
+        let before = now_ms - UNUSED_DAYS * DAY_MS;
+        self.conn.execute(FORGET_DEFINITIONS, [before])?;
+        self.conn.execute(FORGET_BLOBS, [before])?;
+        Ok(())
+    }
+}
+
+/// A kind that only a newer version knows is a plain type.
+fn kind_of(word: &str) -> DefinitionKind {
+    DefinitionKind::from_name(word).unwrap_or(DefinitionKind::Type)
+}
+
+fn read_definition(row: &rusqlite::Row<'_>) -> Result<Definition, rusqlite::Error> {
+    Ok(Definition {
+        name: row.get(0)?,
+        nth: row.get(1)?,
+        kind: kind_of(&row.get::<_, String>(2)?),
+        first_line: row.get(3)?,
+        last_line: row.get(4)?,
+        signature: row.get::<_, i64>(5)?.cast_unsigned(),
+        body: row.get::<_, i64>(6)?.cast_unsigned(),
+        tokens: row.get(7)?,
+        sketch: Sketch(row.get(8)?),
+    })
+}
+
+/// Whether the database was made here, by this version.
+fn is_ours(local: &Dir) -> Result<bool, StoreError> {
+    if local.stat(DB)?.is_none() {
+        return Ok(true);
+    }
+    let stamp = match local.read(STAMP, 4096) {
+        Ok(stamp) => stamp,
+        Err(StoreError::Unsafe { .. } | StoreError::Damaged { .. }) => None,
+        Err(error) => return Err(error),
+    };
+    Ok(stamp.is_some_and(|text| text == stamp_of(local).unwrap_or_default().as_bytes()))
+}
+
+fn write_stamp(local: &Dir) -> Result<(), StoreError> {
+    let text = stamp_of(local)?;
+    let file = local.create_random_access(STAMP)?;
+    file.set_len(0)?;
+    file.write_at(text.as_bytes(), 0)
+}
+
+/// Names this folder, this file and this version.
+fn stamp_of(local: &Dir) -> Result<String, StoreError> {
+    let ino = local.stat(DB)?.map_or(0, |(_, fingerprint)| fingerprint.ino);
+    let text = format!(
+        "twining code {VERSION} rules {TOKEN_RULES}\nlocal {}\nfile {ino}\n",
+        local.identity()?
+    );
+    Ok(format!("{text}sum {:016x}\n", xxh3_64(text.as_bytes())))
+}
+
+fn remove(local: &Dir) -> Result<(), StoreError> {
+    for name in [STAMP, DB].into_iter().chain(BESIDE) {
+        match local.stat(name)? {
+            None => {}
+            Some((FileKind::Dir, _)) => local.remove_tree(name)?,
+            Some(_) => drop(local.remove(name)?),
+        }
+    }
+    Ok(())
+}

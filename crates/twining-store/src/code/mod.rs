@@ -1,0 +1,20 @@
+//! Source code as definitions: what a file of a working tree defines now, and what a version of it
+//! in git defined.
+//!
+//! `local/code.db` keeps what was read, by git's name for the content, so that a branch that was
+//! seen once is not read again. It is a cache: deleted at any moment, it changes no answer.
+
+mod checkout_files;
+mod code_index;
+mod database;
+mod moved_definition;
+mod outline;
+mod tree_scan;
+
+pub use code_index::{
+    CodeIndex, CodeVersion, FileVersion, IndexedSource, READING_TIME, SourceLookup,
+};
+pub use database::{FoundDefinition, MovedTo};
+pub use moved_definition::{DefinitionSearch, SeenDefinition};
+pub use outline::SourceOutline;
+pub use tree_scan::ScanProgress;

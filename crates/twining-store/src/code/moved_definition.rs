@@ -1,0 +1,328 @@
+//! Finding a definition that is no longer at its place: renamed with its file, moved as it is, or
+//! changed on the way. The commit in which it left tells most; its history is halved to find that.
+
+use std::time::{Duration, Instant};
+
+use twining_code::{Definition, DefinitionKind, FEWEST_TOKENS, likeness};
+
+use super::code_index::{CodeIndex, IndexedSource};
+use crate::error::StoreError;
+use crate::git::TreeChange;
+
+/// How long one search may take.
+const MAX_TIME: Duration = Duration::from_secs(2);
+/// Moves that are followed, one after the other.
+const MAX_HOPS: usize = 8;
+/// Definitions with fewer tokens are alike by chance: only one of the same name counts.
+const SMALL: u32 = 25;
+/// What the best candidate must score, and by how much it must lead.
+const ACCEPTED: f64 = 0.5;
+const LEAD: f64 = 0.1;
+const SAME_NAME: f64 = 0.25;
+const RENAMED_FILE: f64 = 0.1;
+const SAME_FILE: f64 = 0.05;
+
+/// A definition as it was seen.
+#[derive(Clone, Debug)]
+pub struct SeenDefinition {
+    /// The file.
+    pub path: String,
+    /// What was there.
+    pub definition: Definition,
+    /// The commit that was checked out then.
+    pub commit: String,
+}
+
+/// What a search found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DefinitionSearch {
+    /// It is there now.
+    Found {
+        /// The file.
+        path: String,
+        /// Its name there.
+        name: String,
+        /// Which of that name.
+        nth: u32,
+        /// The commit in which it left its last place; none if that is not committed yet.
+        commit: Option<String>,
+    },
+    /// It is nowhere.
+    Nowhere {
+        /// The commit in which it left.
+        commit: Option<String>,
+    },
+    /// The history does not reach so far, or there was no time.
+    Unknown,
+}
+
+/// Where a definition was last seen on its way.
+struct Trail {
+    path: String,
+    definition: Definition,
+    commit: String,
+}
+
+/// A definition that a change added.
+struct Candidate {
+    path: String,
+    definition: Definition,
+    score: f64,
+}
+
+impl CodeIndex {
+    /// Looks for a definition that is not at its place in the working tree.
+    pub fn find_moved(&self, seen: &SeenDefinition) -> Result<DefinitionSearch, StoreError> {
+        let until = Instant::now() + MAX_TIME;
+        if !self.git().has_commit(&seen.commit) {
+            return Ok(DefinitionSearch::Unknown);
+        }
+        let mut trail = Trail {
+            path: seen.path.clone(),
+            definition: seen.definition.clone(),
+            commit: seen.commit.clone(),
+        };
+        let mut left_in = None;
+        for hop in 0..MAX_HOPS {
+            if Instant::now() >= until {
+                return Ok(DefinitionSearch::Unknown);
+            }
+            if hop > 0 && self.is_at(&trail.path, &trail.definition)? {
+                return Ok(found(&trail, left_in));
+            }
+            let Some(vanished) = self.vanished_in(&trail, until)? else {
+                return Ok(DefinitionSearch::Unknown);
+            };
+            let Vanished::In(commit) = vanished else {
+                // HEAD has it still: the working tree moved it.
+                return Ok(match self.moved_in_working_tree(&trail)? {
+                    Some(candidate) => found(&Trail::at(candidate, &trail.commit), None),
+                    None => DefinitionSearch::Nowhere { commit: left_in },
+                });
+            };
+            let changes = self.git().changes_of_commit(&commit);
+            if let Some(last) = self.before(&trail, &changes)? {
+                trail.definition = last;
+            }
+            let Some(next) = self.best_candidate(&trail, &changes, until)? else {
+                return Ok(DefinitionSearch::Nowhere { commit: Some(commit) });
+            };
+            trail = Trail::at(next, &commit);
+            left_in = Some(commit);
+        }
+        Ok(DefinitionSearch::Unknown)
+    }
+
+    /// Where these changes put a definition that they took from its place, if they did.
+    pub fn moved_by(
+        &self,
+        path: &str,
+        definition: &Definition,
+        changes: &[TreeChange],
+    ) -> Result<Option<(String, Definition)>, StoreError> {
+        let trail =
+            Trail { path: path.to_owned(), definition: definition.clone(), commit: String::new() };
+        let best = self.best_candidate(&trail, changes, Instant::now() + MAX_TIME)?;
+        Ok(best.map(|candidate| (candidate.path, candidate.definition)))
+    }
+
+    /// The same for what is not committed yet.
+    pub fn moved_uncommitted(
+        &self,
+        path: &str,
+        definition: &Definition,
+    ) -> Result<Option<(String, Definition)>, StoreError> {
+        let trail =
+            Trail { path: path.to_owned(), definition: definition.clone(), commit: String::new() };
+        let best = self.moved_in_working_tree(&trail)?;
+        Ok(best.map(|candidate| (candidate.path, candidate.definition)))
+    }
+
+    /// Whether the working tree has a definition of this name at the path.
+    fn is_at(&self, path: &str, definition: &Definition) -> Result<bool, StoreError> {
+        let source = self.source(path, None)?.found();
+        Ok(source.is_some_and(|source| at(&source, definition).is_some()))
+    }
+
+    /// The commit after which the definition is no longer at its place.
+    fn vanished_in(&self, trail: &Trail, until: Instant) -> Result<Option<Vanished>, StoreError> {
+        let Some(commits) = self.git().commits_of_file(&trail.commit, &trail.path) else {
+            return Ok(None);
+        };
+        let (mut first, mut end) = (0, commits.len());
+        // The first commit that does not have it is in `first..end`, or there is none.
+        while first < end {
+            if Instant::now() >= until {
+                return Ok(None);
+            }
+            let middle = usize::midpoint(first, end);
+            if self.is_in_commit(&commits[middle], trail)? {
+                first = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        Ok(Some(commits.get(first).map_or(Vanished::NotYet, |commit| Vanished::In(commit.clone()))))
+    }
+
+    fn is_in_commit(&self, commit: &str, trail: &Trail) -> Result<bool, StoreError> {
+        let name = format!("{commit}:./{}", trail.path);
+        let Some(bytes) = self.git().blobs(&[name]).pop().flatten() else { return Ok(false) };
+        let source = self.read_and_keep(&trail.path, &bytes)?;
+        Ok(at(&source, &trail.definition).is_some())
+    }
+
+    /// The definition as it was just before these changes.
+    fn before(
+        &self,
+        trail: &Trail,
+        changes: &[TreeChange],
+    ) -> Result<Option<Definition>, StoreError> {
+        let before = changes
+            .iter()
+            .filter_map(|change| change.before.as_ref())
+            .find(|before| before.path == trail.path);
+        let Some(before) = before else { return Ok(None) };
+        let source = self.source_of_blob(&before.path, &before.object)?;
+        Ok(source.and_then(|source| at(&source, &trail.definition).cloned()))
+    }
+
+    /// The definition that a commit added and that is likeliest to be the one that left.
+    fn best_candidate(
+        &self,
+        trail: &Trail,
+        changes: &[TreeChange],
+        until: Instant,
+    ) -> Result<Option<Candidate>, StoreError> {
+        let mut candidates = Vec::new();
+        for change in changes {
+            let Some(after) = &change.after else { continue };
+            if !same_extension(&after.path, &trail.path) {
+                continue;
+            }
+            if Instant::now() >= until {
+                break;
+            }
+            let Some(now) = self.source_of_blob(&after.path, &after.object)? else { continue };
+            let before = match &change.before {
+                Some(before) => self.source_of_blob(&before.path, &before.object)?,
+                None => None,
+            };
+            let was_here = change.before.as_ref().is_some_and(|before| before.path == trail.path);
+            let is_renamed = change.before.as_ref().is_some_and(|before| before.path != after.path);
+            for definition in pieces(&now, &trail.definition) {
+                let is_old = before.as_ref().is_some_and(|old| at(old, definition).is_some());
+                let is_itself = was_here && is_renamed && is_same(definition, &trail.definition);
+                if is_old && !is_itself {
+                    continue;
+                }
+                let bonus = if is_renamed && was_here { RENAMED_FILE } else { 0.0 }
+                    + if after.path == trail.path { SAME_FILE } else { 0.0 };
+                candidates.extend(score(&trail.definition, definition, bonus).map(|score| {
+                    Candidate { path: after.path.clone(), definition: definition.clone(), score }
+                }));
+            }
+        }
+        Ok(best(candidates))
+    }
+
+    /// The same for what is not committed yet.
+    fn moved_in_working_tree(&self, trail: &Trail) -> Result<Option<Candidate>, StoreError> {
+        let mut candidates = Vec::new();
+        for path in self.git().uncommitted() {
+            if !same_extension(&path, &trail.path) {
+                continue;
+            }
+            let Some(now) = self.source(&path, None)?.found() else { continue };
+            let committed = self.git().blobs(&[format!("HEAD:./{path}")]).pop().flatten();
+            let before = committed.map(|bytes| self.read_and_keep(&path, &bytes)).transpose()?;
+            for definition in pieces(&now, &trail.definition) {
+                if before.as_ref().is_some_and(|old| at(old, definition).is_some()) {
+                    continue;
+                }
+                let bonus = if path == trail.path { SAME_FILE } else { 0.0 };
+                candidates.extend(score(&trail.definition, definition, bonus).map(|score| {
+                    Candidate { path: path.clone(), definition: definition.clone(), score }
+                }));
+            }
+        }
+        Ok(best(candidates))
+    }
+}
+
+/// When a definition left its place.
+enum Vanished {
+    /// In this commit.
+    In(String),
+    /// HEAD has it.
+    NotYet,
+}
+
+impl Trail {
+    fn at(candidate: Candidate, commit: &str) -> Self {
+        Self { path: candidate.path, definition: candidate.definition, commit: commit.to_owned() }
+    }
+}
+
+fn found(trail: &Trail, commit: Option<String>) -> DefinitionSearch {
+    DefinitionSearch::Found {
+        path: trail.path.clone(),
+        name: trail.definition.name.clone(),
+        nth: trail.definition.nth,
+        commit,
+    }
+}
+
+/// The definition of the same name in a version of a file.
+fn at<'s>(source: &'s IndexedSource, wanted: &Definition) -> Option<&'s Definition> {
+    if wanted.kind == DefinitionKind::File {
+        Some(&source.file.whole)
+    } else {
+        source.file.named(&wanted.name, wanted.nth)
+    }
+}
+
+/// What of a file another may have become: its definitions, or the file itself.
+fn pieces<'s>(source: &'s IndexedSource, wanted: &Definition) -> &'s [Definition] {
+    if wanted.kind == DefinitionKind::File {
+        std::slice::from_ref(&source.file.whole)
+    } else {
+        &source.file.definitions
+    }
+}
+
+fn is_same(one: &Definition, other: &Definition) -> bool {
+    one.name == other.name && one.nth == other.nth
+}
+
+fn same_extension(one: &str, other: &str) -> bool {
+    let extension = |path: &str| path.rsplit_once('.').map(|(_, extension)| extension.to_owned());
+    extension(one) == extension(other)
+}
+
+/// How likely a definition is what another became; none if it cannot be.
+fn score(was: &Definition, now: &Definition, bonus: f64) -> Option<f64> {
+    let has_same_name = was.last_name() == now.last_name();
+    if !was.kind.is_like(now.kind) || (!has_same_name && was.tokens < SMALL) {
+        return None;
+    }
+    Some(alike(was, now) + bonus + if has_same_name { SAME_NAME } else { 0.0 })
+}
+
+fn alike(was: &Definition, now: &Definition) -> f64 {
+    if was.is_same_code(now) {
+        1.0
+    } else if was.tokens.min(now.tokens) < FEWEST_TOKENS {
+        0.0
+    } else {
+        likeness(&was.sketch, &now.sketch)
+    }
+}
+
+/// The best of several, if it is good enough and clearly better than the next.
+fn best(mut candidates: Vec<Candidate>) -> Option<Candidate> {
+    candidates.sort_by(|a, b| b.score.total_cmp(&a.score));
+    let second = candidates.get(1).map_or(0.0, |candidate| candidate.score);
+    let first = candidates.into_iter().next()?;
+    (first.score >= ACCEPTED && first.score - second >= LEAD).then_some(first)
+}

@@ -1,0 +1,140 @@
+//! The commits of one file, and what a commit did to others.
+
+use super::commit_range::{TreeChange, raw_changes};
+use super::repository::{Git, is_hash, is_plain};
+
+/// Commits of one file that are looked at.
+const COMMITS: &str = "--max-count=5000";
+/// Files of a commit that says what changes together; one with more moved or reformatted them.
+const MOST_FILES: usize = 15;
+
+impl Git {
+    /// The commits after `since`, up to HEAD, that changed a file; oldest first. None where git
+    /// does not have the history.
+    #[must_use]
+    pub fn commits_of_file(&self, since: &str, path: &str) -> Option<Vec<String>> {
+        if !is_hash(since) || !is_plain(path) {
+            return None;
+        }
+        let range = format!("{since}..HEAD");
+        let list = |options: &[&str]| {
+            let words = [&["rev-list", "--reverse", COMMITS], options, &[&range, "--", path]];
+            let printed = self.printed(&words.concat())?;
+            let text = String::from_utf8_lossy(&printed).into_owned();
+            Some(text.lines().map(str::to_owned).collect::<Vec<_>>())
+        };
+        let direct = list(&["--first-parent", "--ancestry-path"])?;
+        // A merge brought it in from elsewhere.
+        if direct.is_empty() { list(&["--topo-order"]) } else { Some(direct) }
+    }
+
+    /// What a commit changed against its first parent, with renames followed.
+    #[must_use]
+    pub fn changes_of_commit(&self, commit: &str) -> Vec<TreeChange> {
+        self.changes_between(&format!("{commit}^1"), commit)
+    }
+
+    /// What differs between two commits below this folder, with renames followed.
+    #[must_use]
+    pub fn changes_between(&self, before: &str, after: &str) -> Vec<TreeChange> {
+        let words =
+            ["diff-tree", "-r", "-z", "--raw", "-M", "--relative", "--no-commit-id", before, after];
+        raw_changes(&self.printed(&words).unwrap_or_default(), "")
+    }
+
+    /// What is staged, with renames followed.
+    #[must_use]
+    pub fn staged_changes(&self) -> Vec<TreeChange> {
+        let words =
+            ["diff-index", "--cached", "-z", "--raw", "-M", "--abbrev=64", "--relative", "HEAD"];
+        let printed = super::repository::stdout_on_success(self.index_command().args(words));
+        raw_changes(&printed.unwrap_or_default(), "")
+    }
+
+    /// The commit that is checked out, and which blobs it has at these paths.
+    #[must_use]
+    pub fn head_with_blobs(&self, paths: &[&str]) -> Option<(String, Vec<Option<String>>)> {
+        let names: Vec<String> = std::iter::once("HEAD".to_owned())
+            .chain(paths.iter().map(|path| format!("HEAD:./{path}")))
+            .collect();
+        let mut found = self.object_names(&names).into_iter();
+        let object = |line: String, kind: &str| {
+            let (name, is) = line.split_once(' ')?;
+            (is == kind && is_hash(name)).then(|| name.to_owned())
+        };
+        let head = object(found.next()?, "commit")?;
+        Some((head, found.map(|line| object(line, "blob")).collect()))
+    }
+
+    /// The files below a folder as a commit has them, with their bytes. Links are left out.
+    #[must_use]
+    pub fn folder_at(&self, commit: &str, folder: &str) -> Vec<(String, Vec<u8>)> {
+        let listed = self.names(&["ls-tree", "-r", "-z", commit, "--", folder]).unwrap_or_default();
+        // `mode type object`, a tab, the path.
+        let file = |line: &String| {
+            let (about, path) = line.split_once('\t')?;
+            let mut about = about.split(' ');
+            let (mode, object) = (about.next()?, about.nth(1)?);
+            mode.starts_with("100").then(|| (path.to_owned(), object.to_owned()))
+        };
+        let files: Vec<(String, String)> = listed.iter().filter_map(file).collect();
+        let contents = self.objects(files.iter().map(|(_, object)| object.as_str()));
+        let bytes = |(path, object): (String, String)| Some((path, contents.get(&object)?.clone()));
+        files.into_iter().filter_map(bytes).collect()
+    }
+
+    /// For each of the last commits of a file that touched few others: the files it touched.
+    #[must_use]
+    pub fn files_changed_with(&self, path: &str) -> Vec<Vec<String>> {
+        if !is_plain(path) {
+            return Vec::new();
+        }
+        let log = ["log", "-n500", "--no-merges", "--full-diff", "--name-only", "-z", "--relative"];
+        let words = [&log[..], &["--format=%x01", "--no-renames", "--", path]].concat();
+        let printed = self.printed(&words).unwrap_or_default();
+        let files = |commit: &str| {
+            let names = commit.split('\0').map(|name| name.trim_start_matches('\n'));
+            names.filter(|name| !name.is_empty()).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let text = String::from_utf8_lossy(&printed);
+        let mut commits: Vec<Vec<String>> = text.split('\u{1}').map(files).collect();
+        commits.retain(|files| !files.is_empty() && files.len() <= MOST_FILES);
+        commits
+    }
+
+    /// Tracked files of the working tree that contain a word.
+    #[must_use]
+    pub fn files_with_word(&self, word: &str) -> Vec<String> {
+        if word.is_empty() || word.contains(['\0', '\n']) {
+            return Vec::new();
+        }
+        self.names(&["grep", "-l", "-z", "-w", "-F", "-I", "--no-color", "-e", word, "--", "."])
+            .unwrap_or_default()
+    }
+
+    /// The full name of a commit, by any name git has for it.
+    #[must_use]
+    pub fn resolve_commit(&self, name: &str) -> Option<String> {
+        super::repository::is_revision(name).then(|| self.commit_of(name)).flatten()
+    }
+
+    /// The last commit up to a time on the way to HEAD.
+    #[must_use]
+    pub fn commit_before(&self, at: twining_model::Time) -> Option<String> {
+        let before = format!("--before={}", at.as_ms() / 1000);
+        self.hash(&["rev-list", "-n1", "--first-parent", &before, "HEAD"])
+    }
+
+    /// What the working tree changed since HEAD and git tracks. Contents of the working tree have
+    /// no names yet.
+    #[must_use]
+    pub fn uncommitted(&self) -> Vec<String> {
+        self.changed_in("HEAD", ".").unwrap_or_default()
+    }
+
+    /// Whether a commit is in this clone.
+    #[must_use]
+    pub fn has_commit(&self, hash: &str) -> bool {
+        is_hash(hash) && self.commit_of(hash).is_some()
+    }
+}
