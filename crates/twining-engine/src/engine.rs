@@ -3,10 +3,13 @@
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use twining_model::Change;
+use twining_store::code::{CodeIndex, CodeVersion};
+use twining_store::git::Git;
 use twining_store::{Documents, Durability, Store, TextFile, policy_path};
 
 use crate::caller::{Caller, Stamp};
@@ -23,6 +26,10 @@ pub struct Engine {
     timeout: Duration,
     by_words_alone: bool,
     has_built_in_model: bool,
+    /// The code of the caller's checkout, where there is one.
+    code: Option<CodeIndex>,
+    /// Which state of it answers are about.
+    code_version: CodeVersion,
     /// What modules remember between calls.
     states: ModuleStates,
 }
@@ -43,6 +50,8 @@ impl Engine {
             timeout: Duration::ZERO,
             by_words_alone,
             has_built_in_model: false,
+            code: None,
+            code_version: CodeVersion::Checkout,
             states: ModuleStates::default(),
         }
     }
@@ -60,6 +69,31 @@ impl Engine {
     pub fn with_built_in_model(mut self, is_built_in: bool) -> Self {
         self.has_built_in_model = is_built_in;
         self
+    }
+
+    /// The same, for a caller who works in this checkout of the project.
+    #[must_use]
+    pub fn with_code(mut self, checkout: &Path, git: Git) -> Self {
+        self.code = Some(CodeIndex::new(Arc::clone(&self.store), checkout, git));
+        self
+    }
+
+    /// The same, for questions about the code as a commit has it.
+    #[must_use]
+    pub fn with_code_of(self, checkout: &Path, git: Git, commit: String) -> Self {
+        Self { code_version: CodeVersion::Commit(commit), ..self.with_code(checkout, git) }
+    }
+
+    /// Which state of the code answers are about.
+    pub(crate) fn code_version(&self) -> &CodeVersion {
+        &self.code_version
+    }
+
+    /// The code of the caller's checkout; none where there is none, or where the settings say that
+    /// no source is read.
+    pub(crate) fn code(&self) -> Option<&CodeIndex> {
+        let is_read = self.store.config().is_ok_and(|config| config.code.index);
+        self.code.as_ref().filter(|_| is_read)
     }
 
     /// What makes the vectors.

@@ -160,6 +160,13 @@ impl Failure {
         Self::Refused { code: "NEEDS_PERSON", why: why.into(), hint }
     }
 
+    pub(crate) fn no_record(id: &str) -> Self {
+        let hint =
+            "twining_why lists decisions and warnings of a scope, twining_query searches entries"
+                .to_owned();
+        Self::NotFound { what: "decision or entry", id: id.to_owned(), hint }
+    }
+
     pub(crate) fn no_decision(id: &Id) -> Self {
         let hint =
             "twining_why lists the decisions of a scope, twining_search_decisions searches them"

@@ -6,10 +6,12 @@
 
 mod admit;
 pub mod agents;
+pub mod anchors;
 pub mod archive;
 pub mod audit;
 pub mod blackboard;
 mod caller;
+mod code_impact;
 pub mod context;
 pub mod decisions;
 mod engine;
@@ -41,12 +43,18 @@ pub use agents::{
     ClaimInput, ClaimOutcome, DelegateInput, DelegateOutcome, DiscoverInput, DiscoverOutcome,
     HandoffInput, HandoffOutcome, HandoffSummary, OfferMatch, RegisterInput, RegisterOutcome,
 };
+pub use anchors::{
+    AnchoredPlace, CodeNote, CodeState, ConfirmInput, ConfirmOutcome, ConfirmedRecord,
+    DriftFinding, DriftInput, DriftKind, DriftOutcome, ReanchorInput, ReanchorOutcome,
+    UnresolvedName,
+};
 pub use archive::{ArchiveInput, ArchiveOutcome};
 pub use blackboard::{
     DismissInput, DismissOutcome, EntryHit, PostInput, PostOutcome, QueryInput, QueryOutcome,
     ReadInput, ReadOutcome, RecentInput, RecentOutcome,
 };
 pub use caller::{Caller, Stamp};
+pub use code_impact::{CodeImpact, CompanionFile, ImpactRecord, MentioningPlace};
 pub use context::{
     AssembleInput, AssembledContext, BaseRecords, ChangedDecision, ContextClaim, ContextDecision,
     ContextEntity, ContextEntry, ContextHandoff, ContextOverride, EndedDecision, ExplainedOmission,
@@ -60,6 +68,7 @@ pub use decisions::{
     Move, OverrideInput, OverrideOutcome, PromoteInput, PromoteOutcome, PromotionRefusal,
     ReconsiderInput, ReconsiderOutcome, RelatedEntry, RenameHistory, Risk, SearchDecisionsInput,
     SearchDecisionsOutcome, TraceInput, TraceLink, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
+    WhyWarning,
 };
 pub use engine::Engine;
 pub use export::{ExportFile, ExportInput, ExportOutcome, ExportSize};

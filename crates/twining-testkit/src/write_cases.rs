@@ -78,6 +78,16 @@ fn decide(word: &str) -> Value {
     json!({"domain": "api", "scope": file, "summary": word, "context": "c", "rationale": "r", "affected_files": [file]})
 }
 
+/// A decision that is bound to a file of the project.
+fn anchored(caller: &mut dyn TestCaller, word: &str) -> Result<String, String> {
+    std::fs::write(caller.project().join("code.rs"), "fn kept() {}\n")
+        .map_err(|error| error.to_string())?;
+    let mut given = decide(word);
+    given["affected_files"] = json!(["code.rs"]);
+    let made = caller.call("twining_decide", &given)?;
+    Ok(made["id"].as_str().unwrap_or_default().to_owned())
+}
+
 fn decided(caller: &mut dyn TestCaller, word: &str) -> Result<String, String> {
     let summary = format!("before-{word}");
     Ok(text(&caller.call("twining_decide", &decide(&summary))?, "id").to_owned())
@@ -166,6 +176,15 @@ pub const WRITING_VERBS: &[WritingVerb] = &[
         },
         records: |given, _, word| {
             decision(given["decision_ids"][0].as_str().unwrap_or_default(), word, "active")
+        },
+    },
+    WritingVerb {
+        tool: "twining_confirm",
+        case: "",
+        prepare: |caller, word| Ok(json!({"ids": [anchored(caller, word)?], "reason": word})),
+        records: |given, _, word| {
+            let id = given["ids"][0].as_str().unwrap_or_default();
+            vec![holds("anchors.jsonl", &[id, word, "confirmed"])]
         },
     },
     WritingVerb {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Arg, ArgAction, ValueHint, value_parser};
+use clap::{Arg, ArgAction, Command, ValueHint, value_parser};
 
 /// A flag that is given or not.
 pub(crate) fn switch(name: &'static str, help: &'static str) -> Arg {
@@ -22,4 +22,16 @@ pub(crate) fn word(name: &'static str, value: &'static str, help: &'static str) 
 /// Makes a value a path.
 pub(crate) fn path(arg: Arg, hint: ValueHint) -> Arg {
     arg.value_parser(value_parser!(PathBuf)).value_hint(hint)
+}
+
+/// The flag for questions about the past.
+pub(crate) const AS_OF: &str = "as-of";
+
+/// Adds it to a verb that can be asked about the past.
+pub(crate) fn with_as_of(command: Command) -> Command {
+    command.arg(option(
+        AS_OF,
+        "COMMIT|DATE",
+        "Answer as of a commit, or of a day: what was believed then",
+    ))
 }

@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::ArgMatches;
 use twining_engine::{Caller, Engine, UserPolicy};
@@ -46,6 +46,9 @@ impl CommandContext<'_> {
 
 /// No question waits longer for vectors, whatever the settings say.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// How long code that is not at its place is looked for after an answer.
+const SEARCH_TIME: Duration = Duration::from_secs(2);
 
 /// A project that is open.
 pub(crate) struct Project {
@@ -99,6 +102,14 @@ impl Project {
         Ok(Self::at(located)?)
     }
 
+    /// Opens a memory of the past, whose code is that of a commit.
+    pub(crate) fn at_commit(located: ProjectLocation, commit: String) -> Result<Self, StoreError> {
+        let past = Self::at(located)?;
+        let Self { engine, history, located } = past;
+        let engine = engine.with_code_of(&located.checkout, history.clone(), commit);
+        Ok(Self { engine, history, located })
+    }
+
     fn at(located: ProjectLocation) -> Result<Self, StoreError> {
         let ids = Arc::new(IdSource::new(Box::new(SystemWorld)));
         let store = Store::open(located.place.clone(), ids)?;
@@ -106,6 +117,11 @@ impl Project {
         let engine = Engine::with_model(store, Box::new(embedding_model::load))
             .waiting_for_vectors(LONGEST_WAIT)
             .with_built_in_model(embedding_model::is_built_in());
+        let engine = if located.place.git_dir.is_some() {
+            engine.with_code(&located.checkout, history.clone())
+        } else {
+            engine
+        };
         Ok(Self { engine, history, located })
     }
 
@@ -120,11 +136,18 @@ impl Project {
     /// faster than we take it apart, and nothing was written that could be left half done.
     /// Only a log that a killed server left long is emptied: every process to come reads it.
     pub(crate) fn finish_reads(self) {
+        self.search_moved_code();
         let _ = self.engine.store().truncate_wal(LONG_WAL_BYTES);
         // The scratch folder that replaces a read-only one is ours to remove.
         if !self.engine.store().uses_scratch_dir() {
             std::mem::forget(self);
         }
+    }
+
+    /// Looks for code that answers found missing, so that the next answer knows where it is. What
+    /// fails is tried again by the next question.
+    pub(crate) fn search_moved_code(&self) {
+        let _ = self.engine.search_moved_code(Instant::now() + SEARCH_TIME);
     }
 
     /// Creates a context for `caller`.

@@ -2,6 +2,7 @@
 
 mod acknowledged;
 mod agents;
+mod anchors;
 mod clauses;
 mod cli;
 mod commits;

@@ -70,6 +70,14 @@ impl Writer {
             "twining_reconsider" => json!({"decision_id": self.decided(), "new_context": "news"}),
             "twining_override" => json!({"decision_id": self.decided(), "reason": "no"}),
             "twining_promote" => json!({"decision_ids": [self.decided()]}),
+            "twining_confirm" => {
+                let code = self.folder.with_file_name("code.rs");
+                std::fs::write(code, "fn kept() {}\n").expect("writes");
+                let scope = format!("lib/{n}/");
+                let on_code = json!({"summary": new("Keep"), "domain": "api", "scope": scope, "rationale": "r",
+                    "affected_files": ["code.rs"]});
+                json!({"ids": [self.made("twining_decide", &on_code)], "reason": "read again"})
+            }
             "twining_link_commit" => {
                 json!({"decision_id": self.decided(), "commit_hash": format!("abcdef{n:06}")})
             }
@@ -227,6 +235,9 @@ const SILENT: [&str; 3] = ["twining_acknowledge", "twining_archive", "twining_pr
 #[test]
 fn s29_no_verb_writes_a_secret_and_each_says_what_it_took_out() {
     let project = Project::new();
+    // Code is read only where git lists it.
+    let made = std::process::Command::new("git").args(["init", "-q"]).arg(project.path()).status();
+    assert!(made.is_ok_and(|made| made.success()));
     let pattern = pattern(&project);
     let mut server = project.server(&[]);
     server.initialize();

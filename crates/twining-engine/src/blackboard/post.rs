@@ -5,9 +5,13 @@ use std::sync::{Mutex, PoisonError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Map;
-use twining_model::{Entry, EntryType, Id, InvalidInput, ProjectRoot, Scope, limits, text};
+use twining_model::{
+    AnchorEvent, AnchorRole, AnchoredRecord, Change, Entry, EntryType, Id, InvalidInput,
+    ProjectRoot, Scope, limits, text,
+};
 use twining_store::{Durability, StoreError};
 
+use crate::anchors::{AnchoredPlace, GivenPlace, NamedCode, UnresolvedName};
 use crate::blackboard::duplicates::RecentEntries;
 use crate::blackboard::*;
 use crate::caller::{Caller, Stamp};
@@ -63,6 +67,12 @@ pub struct PostOutcome {
     /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
+    /// Code it is anchored to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub anchored: Vec<AnchoredPlace>,
+    /// Code it names that is not there: check the names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unresolved: Vec<UnresolvedName>,
 }
 
 /// An entry to be, every rule checked.
@@ -74,6 +84,7 @@ pub(crate) struct PostDraft {
     pub(crate) tags: Vec<String>,
     pub(crate) scope: Scope,
     pub(crate) relates_to: Vec<String>,
+    pub(crate) named: NamedCode,
 }
 
 impl PostDraft {
@@ -90,13 +101,22 @@ impl PostDraft {
             word,
             &postable.map(|kind| (kind.as_str(), kind)).collect::<Vec<_>>(),
         )?;
+        let place = input.scope.as_deref().map(GivenPlace::read);
+        let scope = fields::scope_or_project(place.as_ref().map(|place| place.path), root)?;
+        let summary = text::summary_beside("summary", &input.summary, "detail")?;
+        let detail = text::long("detail", input.detail.as_deref().unwrap_or_default())?;
+        let mut named = NamedCode { text: format!("{summary}\n{detail}"), ..NamedCode::default() };
+        if let Some(place) = &place {
+            named.add_file(scope.as_str(), AnchorRole::Scope, place);
+        }
         Ok(Self {
             kind,
-            summary: text::summary_beside("summary", &input.summary, "detail")?,
-            detail: text::long("detail", input.detail.as_deref().unwrap_or_default())?,
+            summary,
+            detail,
             tags: fields::tags(&input.tags)?,
-            scope: fields::scope_or_project(input.scope.as_deref(), root)?,
+            scope,
             relates_to: fields::references("relates_to", &input.relates_to)?,
+            named,
         })
     }
 }
@@ -107,13 +127,7 @@ impl PostOutcome {
         let note =
             "nothing was written: this entry already says the same; pass force to post it anyway"
                 .to_owned();
-        Self {
-            duplicate_of: Some(id.clone()),
-            note: Some(note),
-            id,
-            timestamp,
-            redacted: Vec::new(),
-        }
+        Self { duplicate_of: Some(id.clone()), note: Some(note), id, timestamp, ..Self::default() }
     }
 }
 
@@ -185,7 +199,15 @@ impl Engine {
             return Ok(PostOutcome::repeats(existing));
         }
         let (entry, posted) = plan_post(&draft, &self.stamp(&caller))?;
-        self.store().post(std::slice::from_ref(&entry))?;
+        let code = self.capture(&draft.named)?;
+        if code.places.is_empty() {
+            self.store().post(std::slice::from_ref(&entry))?;
+        } else {
+            let of = AnchoredRecord::Entry(entry.id.clone());
+            let anchors = code.anchors(&of, AnchorEvent::Made, &self.stamp(&caller));
+            let change = Change { anchors, ..Change::of_entries(vec![entry.clone()]) };
+            self.store().write(Durability::Normal, &change)?;
+        }
         if self.store().has_log() {
             // The folder follows later; a repetition must be noticed at once.
             let recent = self.state::<Mutex<RecentEntries>>();
@@ -195,7 +217,8 @@ impl Engine {
         let note = self
             .unknown_among(&draft.relates_to)
             .map(|unknown| blackboard::unknown_ids_note(&unknown));
-        Ok(PostOutcome { redacted, note, ..posted })
+        let (anchored, unresolved) = (code.anchored(), code.unresolved);
+        Ok(PostOutcome { redacted, note, anchored, unresolved, ..posted })
     }
 
     /// Which of these ids nobody here has. Asked after the fact and never a reason to fail.
@@ -241,7 +264,16 @@ impl Engine {
         let filter = input.filter(self.store().root())?;
         let limit = fields::page("limit", input.limit, 10)?;
         let question = self.question(&text)?;
-        self.store().view(|view| blackboard::query(view, &filter, limit, &question))
+        self.store().view(|view| {
+            let mut found = blackboard::query(view, &filter, limit, &question)?;
+            let record = |hit: &EntryHit| AnchoredRecord::Entry(hit.entry.id.clone());
+            let mut notes =
+                self.notable_code(view, &found.results.iter().map(record).collect::<Vec<_>>())?;
+            for hit in &mut found.results {
+                hit.code = notes.remove(&record(hit));
+            }
+            Ok(found)
+        })
     }
 
     /// Reads the newest entries.

@@ -9,6 +9,7 @@ use twining_model::{
 };
 use twining_store::{DecisionFilter, EntryFilter, RowId, StoreError, View, vector_key};
 
+use crate::anchors::CodeNote;
 use crate::failure::Failure;
 use crate::fields::{self, fit_reply, is_false, is_zero};
 use crate::input_types::ENTRY_STANDINGS;
@@ -142,6 +143,9 @@ pub struct EntryHit {
     pub relevance: f64,
     /// Each signal's contribution.
     pub why: ScoreParts,
+    /// How the code it speaks of is now, if there is something to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<CodeNote>,
 }
 
 /// What was found on the board.
@@ -325,7 +329,8 @@ pub(crate) fn query(
         if let Some(entry) = entry
             && seen_ids.insert(entry.id.clone())
         {
-            hits.push(EntryHit { entry, relevance: why.relevance(), why: why.rounded() });
+            let (relevance, why) = (why.relevance(), why.rounded());
+            hits.push(EntryHit { entry, relevance, why, code: None });
         }
     }
     let (mut results, truncated) = fit_reply(hits);

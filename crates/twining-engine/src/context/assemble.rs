@@ -6,12 +6,13 @@ use std::sync::{Mutex, PoisonError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::{
-    CaseFolding, Claim, Decision, DecisionStatus, Handoff, HandoffSnapshot, Id, InvalidInput,
-    ProjectRoot, Scope, Time, limits, text,
+    AnchoredRecord, CaseFolding, Claim, Decision, DecisionStatus, Handoff, HandoffSnapshot, Id,
+    InvalidInput, ProjectRoot, Scope, Time, limits, text,
 };
 use twining_store::{AgentFiles, Config, StoreError, View};
 
 use crate::agents::{current_claims, is_mine, open_handoffs, overlapping};
+use crate::anchors::{CodeNotes, CodeState, GivenPlace};
 use crate::caller::Caller;
 use crate::context::budget::{ContextDecision, ContextEntry, fill};
 use crate::context::explain::{ExplainedOmission, SectionCost};
@@ -83,6 +84,9 @@ pub struct OmittedRecord {
     /// Its status, if it is a decision that is provisional or no longer in force.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<DecisionStatus>,
+    /// How its code is, if that is why only this line is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<CodeState>,
     /// Why it is left out, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explained: Option<ExplainedOmission>,
@@ -161,7 +165,7 @@ impl AssembleDraft {
             .unwrap_or(MOST_TOKENS);
         Ok(Self {
             task: text::required("task", &input.task)?,
-            scope: Scope::parse("scope", &input.scope, root)?,
+            scope: Scope::parse("scope", GivenPlace::read(&input.scope).path, root)?,
             max_tokens: fields::within("max_tokens", input.max_tokens, default, MOST_TOKENS)?
                 .min(cap),
             explain: input.explain,
@@ -186,10 +190,11 @@ pub(crate) fn assemble(
     mut question: SearchQuery<'_>,
     config: &Config,
     mut others: OtherAgents,
+    notes: &dyn Fn(&[AnchoredRecord]) -> Result<CodeNotes, Failure>,
 ) -> Result<AssembledContext, Failure> {
     others.find_overridden(view, &draft.scope)?;
     let weights = SignalWeights::from(&config.context_assembly.priority_weights);
-    let gathered = gather(view, draft, &mut question, &weights)?;
+    let gathered = gather(view, draft, &mut question, &weights, notes)?;
     let frame = AssembledContext {
         assembled_at: view.now().to_string(),
         task: fields::shorten(&draft.task, TASK_SHOWN.min(draft.max_tokens / 6).max(20)),
@@ -294,7 +299,9 @@ impl Engine {
                     question.meanwhile(move || vector.join().ok().map(|vector| known.to(&vector)));
             }
             self.store().view(|view| {
-                context::assemble(view, &draft, question, &config, others.unwrap_or_default())
+                let notes = |records: &[AnchoredRecord]| self.code_notes(view, records);
+                let others = others.unwrap_or_default();
+                context::assemble(view, &draft, question, &config, others, &notes)
             })
         })
     }

@@ -11,6 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use twining_model::{Confidence, Decision, DecisionStatus, Entry, EntryType, Id, InvalidInput};
 
+use crate::anchors::CodeNote;
 use crate::blackboard::turns_meaning;
 use crate::context::assemble::{AssembleDraft, AssembledContext, OmittedRecord, OtherAgents};
 use crate::context::explain::{ExplainedOmission, OmissionReason, explain};
@@ -138,6 +139,13 @@ fn round_robin_within_kind(pending: Vec<ContextCandidate>) -> Vec<ContextCandida
     kinds.iter().filter_map(|kind| turned.get_mut(kind)?.next()).collect()
 }
 
+impl ContextCandidate {
+    /// Whether its code is gone or on another branch: it gets no more than a line.
+    fn is_one_line(&self) -> bool {
+        self.code.as_ref().is_some_and(|note| note.state.is_one_line())
+    }
+}
+
 fn binds(candidate: &ContextCandidate) -> bool {
     candidate.binds
 }
@@ -209,6 +217,7 @@ impl BudgetFill<'_> {
             if !may_fit
                 || !wanted(&candidate)
                 || !candidate.is_in_force()
+                || candidate.is_one_line()
                 || self.repeats(&candidate)
             {
                 rest.push(candidate);
@@ -246,7 +255,7 @@ impl BudgetFill<'_> {
         let mut left = Vec::new();
         for candidate in pending {
             // The duplicate check comes last: it compares with everything included.
-            let text = if candidate.is_in_force() {
+            let text = if candidate.is_in_force() && !candidate.is_one_line() {
                 self.within_tier(&candidate, &tiers, &mut tier)
             } else {
                 None
@@ -302,6 +311,11 @@ impl BudgetFill<'_> {
             id: candidate.id().to_owned(),
             summary: fields::shorten(candidate.summary(), LINE),
             status,
+            code: candidate
+                .code
+                .as_ref()
+                .map(|note| note.state)
+                .filter(|state| state.is_one_line()),
             explained: None,
         };
         let cost = chars(&omitted) + 1;
@@ -483,6 +497,9 @@ pub struct ContextDecision {
     /// Files it affects.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub affected_files: Vec<String>,
+    /// How the code it speaks of is now, if there is something to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<CodeNote>,
     /// Why it is here.
     pub why: String,
     /// Its tokens, if they were asked for.
@@ -507,6 +524,9 @@ pub struct ContextEntry {
     pub scope: String,
     /// When.
     pub timestamp: String,
+    /// How the code it speaks of is now, if there is something to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<CodeNote>,
     /// Why it is here.
     pub why: String,
     /// Its tokens, if they were asked for.
@@ -518,11 +538,13 @@ pub struct ContextEntry {
 pub(super) fn render(candidate: &ContextCandidate, level: DetailLevel) -> ContextItem {
     let why = reasons(&candidate.why, candidate.binds);
     match &candidate.record {
-        CandidateRecord::Decision(decision) => {
-            ContextItem::Decision(render_decision(decision, &candidate.contested_by, level, why))
-        }
+        CandidateRecord::Decision(decision) => ContextItem::Decision(ContextDecision {
+            code: candidate.code.clone(),
+            ..render_decision(decision, &candidate.contested_by, level, why)
+        }),
         CandidateRecord::Entry(entry, kind) => {
-            ContextItem::Entry(render_entry(entry, *kind, level, why), *kind)
+            let entry = render_entry(entry, *kind, level, why);
+            ContextItem::Entry(ContextEntry { code: candidate.code.clone(), ..entry }, *kind)
         }
     }
 }
@@ -547,6 +569,7 @@ fn render_decision(
         } else {
             Vec::new()
         },
+        code: None,
         why,
         tokens: None,
     }
@@ -566,6 +589,7 @@ fn render_entry(entry: &Entry, kind: EntryType, level: DetailLevel, why: String)
         detail: detail.filter(|detail| !detail.is_empty() && *detail != entry.summary),
         scope: fields::shorten(&entry.scope, SCOPE),
         timestamp: entry.timestamp.clone(),
+        code: None,
         why,
         tokens: None,
     }

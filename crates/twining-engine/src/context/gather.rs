@@ -2,16 +2,19 @@
 
 use std::collections::{HashMap, HashSet};
 
-use twining_model::{Decision, Entry, EntryType, Id, Scope, Time};
+use twining_model::{AnchoredRecord, Decision, Entry, EntryType, Id, Scope, Time};
 use twining_store::{
     DecisionFilter, DecisionState, EntryFilter, ScopedDecision, StoreError, VectorKeys, Via, View,
     decision_text, entry_text,
 };
 
+use crate::anchors::{CodeNote, CodeNotes};
 use crate::blackboard::is_report;
 use crate::context::assemble::{AssembleDraft, ContextEntity};
+use crate::context::code_signals::{self, CodeSignals};
 use crate::context::score::{self, SignalWeights};
 use crate::decisions::contesting;
+use crate::failure::Failure;
 use crate::search::{DecisionSearch, EntrySearch, Ranking, ScoreParts, SearchMode, SearchQuery};
 use crate::{fields, search};
 
@@ -52,6 +55,8 @@ pub(super) struct ContextCandidate {
     pub(super) in_scope: bool,
     /// Active decisions that conflict with it.
     pub(super) contested_by: Vec<Id>,
+    /// How the code it speaks of is now, if there is something to say.
+    pub(super) code: Option<CodeNote>,
 }
 
 /// What it is.
@@ -86,7 +91,8 @@ pub(super) fn gather(
     draft: &AssembleDraft,
     question: &mut SearchQuery<'_>,
     weights: &SignalWeights,
-) -> Result<GatherResult, StoreError> {
+    notes: &dyn Fn(&[AnchoredRecord]) -> Result<CodeNotes, Failure>,
+) -> Result<GatherResult, Failure> {
     let most = (draft.max_tokens * 4 / CHARS_PER_CANDIDATE).clamp(40, 400);
     let decision_search =
         DecisionSearch { decisions: view.decisions(), filter: DecisionFilter::default() };
@@ -110,8 +116,24 @@ pub(super) fn gather(
         candidate.in_scope || mode == SearchMode::Keyword || candidate.why.worth() >= FLOOR * best
     });
     candidates.sort_by(ContextCandidate::order);
+    let signals = CodeSignals::gather(view, &draft.task, &candidates)?;
+    for id in signals.further_decisions(&candidates) {
+        if let Some(decision) = view.decisions().get(&id)?.filter(|found| found.status.binds()) {
+            let sense = VectorKeys::of(&decision.summary, &decision_text(&decision));
+            let why = search::by_meaning(question, sense);
+            candidates.push(gathering.weigh_decision(decision, why));
+        }
+    }
+    for candidate in &mut candidates {
+        candidate.why.code += signals.of(candidate);
+    }
+    candidates.sort_by(ContextCandidate::order);
     // Not for all candidates: the budget cannot include more than these.
     let shown = MAX_CONTESTED.max(most / 4);
+    let looked_at: Vec<AnchoredRecord> =
+        candidates.iter().take(shown).map(code_signals::record_of).collect();
+    code_signals::label(&mut candidates, notes(&looked_at)?);
+    candidates.sort_by(ContextCandidate::order);
     for binds in [true, false] {
         let in_force = candidates
             .iter_mut()
@@ -439,6 +461,7 @@ impl ContextCandidate {
             is_exact: false,
             in_scope: false,
             contested_by: Vec::new(),
+            code: None,
         }
     }
 

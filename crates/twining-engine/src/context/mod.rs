@@ -7,6 +7,7 @@ mod assemble;
 mod base_records;
 mod budget;
 mod changes;
+mod code_signals;
 mod explain;
 mod gather;
 mod score;

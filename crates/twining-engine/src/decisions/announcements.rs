@@ -313,7 +313,8 @@ fn is_settled(
     Ok(!rivals.is_empty())
 }
 
-fn is_conflict(entry: &Entry) -> bool {
+/// Whether an entry says that decisions contradict each other.
+pub(super) fn is_conflict(entry: &Entry) -> bool {
     entry.kind() == Some(EntryType::Warning) && entry.tags.iter().any(|tag| tag == CONFLICT)
 }
 

@@ -5,11 +5,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use twining_guard::ruled_out;
 use twining_model::{
-    Alternative, Amendment, Authority, Change, CommitLink, Confidence, Decision, DecisionStatus,
-    GENERAL_DOMAIN, Id, InvalidInput, ProjectRoot, Scope, StatusChange, Time, limits, text,
+    Alternative, Amendment, AnchorEvent, AnchorRole, AnchoredRecord, Authority, Change, CommitLink,
+    Confidence, Decision, DecisionStatus, GENERAL_DOMAIN, Id, InvalidInput, ProjectRoot, Scope,
+    StatusChange, Time, limits, text,
 };
 use twining_store::{Durability, StoreError, View};
 
+use crate::anchors::{AnchoredPlace, Captured, GivenPlace, NamedCode, UnresolvedName, beside};
 use crate::caller::{Caller, Stamp};
 use crate::decisions::commits::{
     LinkCommitDraft, carried_out, commits, may_concern_decisions, plan_link_commit,
@@ -77,12 +79,22 @@ pub struct DecideOutcome {
     /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
+    /// Code it is anchored to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub anchored: Vec<AnchoredPlace>,
+    /// Code it names that is not there: check the names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unresolved: Vec<UnresolvedName>,
+    /// Other records on the same code, at most 5.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<String>,
 }
 
 /// Plans a decision, and names the active decisions it disagrees with.
 pub(super) fn plan_decide(
     view: &View<'_>,
     draft: &Decision,
+    code: &Captured,
     stamp: &Stamp<'_>,
 ) -> Result<(Change, DecideOutcome), Failure> {
     if let Some(first) = repeated(view, draft, stamp)? {
@@ -92,6 +104,9 @@ pub(super) fn plan_decide(
     let old = superseded.map(|id| replaceable(view, &id)).transpose()?;
     let mut change = Change::default();
     let mut decided = record(&mut change, view, draft, &[], stamp)?;
+    let of = AnchoredRecord::Decision(decided.id.to_string());
+    change.anchors = code.anchors(&of, AnchorEvent::Made, stamp);
+    decided.beside = beside(view, &change.anchors)?;
     if let Some(old) = old {
         let dropped =
             change.decisions.last().map(|new| clauses::dropped(&old, new)).unwrap_or_default();
@@ -138,6 +153,9 @@ fn repeated(
         omitted_conflicts: 0,
         still_ruled_out: None,
         redacted: Vec::new(),
+        anchored: Vec::new(),
+        unresolved: Vec::new(),
+        beside: Vec::new(),
     }))
 }
 
@@ -179,6 +197,9 @@ pub(crate) fn record(
     }
     let decided = DecideOutcome {
         redacted: Vec::new(),
+        anchored: Vec::new(),
+        unresolved: Vec::new(),
+        beside: Vec::new(),
         id: decision.id.clone(),
         timestamp: decision.timestamp.clone(),
         status,
@@ -348,15 +369,28 @@ redact_fields!(DecideInput {
 });
 
 /// A decision to be, every rule checked; its id, time, author and status come when it is recorded.
-fn draft_decision(input: &DecideInput, root: &ProjectRoot) -> Result<Decision, InvalidInput> {
+/// Beside it, the code it names.
+fn draft_decision(
+    input: &DecideInput,
+    root: &ProjectRoot,
+) -> Result<(Decision, NamedCode), InvalidInput> {
+    let mut named = NamedCode {
+        symbols: fields::list("affected_symbols", &input.affected_symbols)?,
+        text: [&input.summary, &input.context, &input.rationale].map(String::as_str).join("\n"),
+        ..NamedCode::default()
+    };
     let depends_on = fields::decision_ids("depends_on", &input.depends_on)?;
     let supersedes = fields::optional("supersedes", input.supersedes.as_deref(), fields::id)?;
     let commit_hash = input.commit_hash.as_deref();
     let commit = fields::optional("commit_hash", commit_hash, fields::commit_hash)?;
     let sure = fields::optional("confidence", input.confidence.as_deref(), Confidence::parse)?;
-    Ok(Decision {
+    let affected_files = files(&input.affected_files, root, &mut named)?;
+    let scope = GivenPlace::read(&input.scope);
+    let place = Scope::parse("scope", scope.path, root)?.to_string();
+    named.add_file(&place, AnchorRole::Scope, &scope);
+    let decision = Decision {
         domain: text::name("domain", &input.domain)?,
-        scope: Scope::parse("scope", &input.scope, root)?.to_string(),
+        scope: place,
         summary: text::summary_beside("summary", &input.summary, "context")?,
         context: text::required("context", &input.context)?,
         rationale: text::required("rationale", &input.rationale)?,
@@ -366,11 +400,12 @@ fn draft_decision(input: &DecideInput, root: &ProjectRoot) -> Result<Decision, I
         supersedes: supersedes.map(String::from),
         confidence: sure.unwrap_or_default(),
         reversible: input.reversible.unwrap_or(true),
-        affected_files: files(&input.affected_files, root)?,
-        affected_symbols: fields::list("affected_symbols", &input.affected_symbols)?,
+        affected_files,
+        affected_symbols: named.symbols.clone(),
         commit_hashes: commit.into_iter().collect(),
         ..Decision::default()
-    })
+    };
+    Ok((decision, named))
 }
 
 /// The constraints, and one more for what is ruled out.
@@ -392,11 +427,17 @@ fn constraints(input: &DecideInput) -> Result<Vec<String>, InvalidInput> {
     text::list("constraints", &constraints, limits::LIST, limits::ELEMENT_BYTES)
 }
 
-fn files(given: &[String], root: &ProjectRoot) -> Result<Vec<String>, InvalidInput> {
+fn files(
+    given: &[String],
+    root: &ProjectRoot,
+    named: &mut NamedCode,
+) -> Result<Vec<String>, InvalidInput> {
     limits::at_most("affected_files", given, limits::LIST)?;
     let mut scopes: Vec<String> = Vec::with_capacity(given.len());
     for file in given {
-        let file = Scope::parse("affected_files", file, root)?.to_string();
+        let place = GivenPlace::read(file);
+        let file = Scope::parse("affected_files", place.path, root)?.to_string();
+        named.add_file(&file, AnchorRole::Affected, &place);
         if !scopes.contains(&file) {
             scopes.push(file);
         }
@@ -465,13 +506,15 @@ impl Engine {
         let (input, redacted) = clean(input);
         let assembled_before = self.has_assembled(&caller.agent);
         let caller = caller.called(input.agent_id.as_deref())?;
-        let mut draft = draft_decision(&input, self.store().root())?;
+        let (mut draft, named) = draft_decision(&input, self.store().root())?;
         draft.assembled_before = Some(assembled_before || self.has_assembled(&caller.agent));
-        let decided = self
-            .store()
-            .transact(Durability::Strict, |view| plan_decide(view, &draft, &self.stamp(&caller)))?;
+        let code = self.capture(&named)?;
+        let decided = self.store().transact(Durability::Strict, |view| {
+            plan_decide(view, &draft, &code, &self.stamp(&caller))
+        })?;
         self.heartbeat(&caller);
-        Ok(DecideOutcome { redacted, ..decided })
+        let (anchored, unresolved) = (code.anchored(), code.unresolved);
+        Ok(DecideOutcome { redacted, anchored, unresolved, ..decided })
     }
 
     /// Explains a scope by its decisions.
@@ -485,7 +528,11 @@ impl Engine {
         input: &WhyInput,
         moves: &RenameHistory,
     ) -> Result<WhyOutcome, Failure> {
-        self.store().view(|view| why(view, input, self.store().root(), moves))
+        self.store().view(|view| {
+            let mut outcome = why(view, input, self.store().root(), moves)?;
+            self.add_code(view, input.scope.as_deref().unwrap_or_default(), &mut outcome)?;
+            Ok(outcome)
+        })
     }
 
     /// Explains a commit by its decisions; `seen` is what git says of it.
@@ -577,7 +624,16 @@ impl Engine {
         let filter = input.filter(self.store().root())?;
         let limit = fields::page("limit", input.limit, 20)?;
         let question = self.question(&text)?;
-        self.store().view(|view| search_decisions(view, &filter, limit, &question))
+        self.store().view(|view| {
+            let mut found = search_decisions(view, &filter, limit, &question)?;
+            let record = |hit: &DecisionHit| AnchoredRecord::Decision(hit.decision.id.to_string());
+            let mut notes =
+                self.notable_code(view, &found.results.iter().map(record).collect::<Vec<_>>())?;
+            for hit in &mut found.results {
+                hit.code = notes.remove(&record(hit));
+            }
+            Ok(found)
+        })
     }
 
     /// Links a commit with the decision it carries out.

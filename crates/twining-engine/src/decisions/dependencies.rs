@@ -159,7 +159,7 @@ const ENTRIES: usize = 50;
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImpactInput {
-    /// Which decision
+    /// A decision's id, a file, or `path#name`
     pub decision_id: String,
 }
 

@@ -34,5 +34,5 @@ pub use status_change::{
     DecisionRivals, OverrideInput, OverrideOutcome, PromoteInput, PromoteOutcome, PromotionRefusal,
     ReconsiderInput, ReconsiderOutcome,
 };
-pub use why::{MergeClash, Move, RenameHistory, WhyDecision, WhyInput, WhyOutcome};
+pub use why::{MergeClash, Move, RenameHistory, WhyDecision, WhyInput, WhyOutcome, WhyWarning};
 pub(crate) use why::{clashes_of, contesting};

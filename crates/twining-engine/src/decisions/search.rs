@@ -9,6 +9,7 @@ use twining_model::{
 use twining_store::merge::HAS_CONFLICT_MARKERS;
 use twining_store::{DecisionFilter, StoreError, Unreadable, View};
 
+use crate::anchors::CodeNote;
 use crate::failure::Failure;
 use crate::fields::{self, fit_reply, is_false, is_zero};
 use crate::input_types::CONFIDENCES;
@@ -47,6 +48,9 @@ pub struct DecisionHit {
     pub relevance: f64,
     /// Each signal's contribution.
     pub why: ScoreParts,
+    /// How the code it speaks of is now, if there is something to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<CodeNote>,
 }
 
 /// What was found among the decisions.
@@ -92,7 +96,8 @@ pub(crate) fn search_decisions(
     let mut hits = Vec::new();
     for found in ranking.ranked.into_iter().take(limit) {
         let (relevance, why) = (found.why.relevance(), found.why.rounded());
-        hits.push(DecisionHit { decision: view.decisions().at_row(found.row)?, relevance, why });
+        let decision = view.decisions().at_row(found.row)?;
+        hits.push(DecisionHit { decision, relevance, why, code: None });
     }
     let (results, truncated) = fit_reply(hits);
     Ok(SearchDecisionsOutcome {

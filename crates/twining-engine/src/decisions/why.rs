@@ -6,12 +6,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use twining_model::{
-    Confidence, Decision, DecisionStatus, Id, InvalidInput, Origin, ProjectRoot, Scope, Time,
+    AnchoredRecord, Confidence, Decision, DecisionStatus, EntryType, Id, InvalidInput, Origin,
+    ProjectRoot, Scope, Time,
 };
 pub use twining_store::git::Move;
 use twining_store::merge::CLASHES;
-use twining_store::{DecisionState, ScopeCounts, ScopedDecision, StoreError, Via, View};
+use twining_store::{
+    DecisionState, EntryFilter, ScopeCounts, ScopedDecision, StoreError, Via, View,
+};
 
+use crate::anchors::{self, CodeNote, GivenPlace};
+use crate::decisions::announcements::is_conflict;
 use crate::decisions::clauses;
 use crate::decisions::commits::{CommitDetails, decisions_of_commit, linked};
 use crate::decisions::search::unreadable_files;
@@ -28,6 +33,9 @@ const RETIRED_SHARE: usize = 4;
 const LOOKED_AT_BEYOND: usize = 50;
 /// Characters shown of another branch's text.
 const CLASH_SHOWN: usize = 500;
+/// Open warnings that are listed, and that are looked at for it.
+const WARNINGS_LISTED: usize = 5;
+const WARNINGS_EXAMINED: usize = 40;
 /// Unreadable files that are listed.
 const UNREADABLE_LISTED: usize = 20;
 
@@ -70,7 +78,7 @@ pub struct WhyDecision {
     pub alternatives_count: u64,
     /// What it governs.
     pub scope: String,
-    /// How it relates to the scope: exact, file, moved, symbol, inside, around, project; to a commit: linked, trailer, files.
+    /// How it relates to the scope: definition, exact, file, moved, symbol, inside, around, project; to a commit: linked, trailer, files.
     pub matched: String,
     /// Libraries and paths it rules out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -89,6 +97,25 @@ pub struct WhyDecision {
     /// Where two merged branches disagreed about it; at most 5.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub merge_clashes: Vec<MergeClash>,
+    /// How the code it speaks of is now, if there is something to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<CodeNote>,
+}
+
+/// A warning about the scope that nobody answered.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct WhyWarning {
+    /// Its id.
+    pub id: String,
+    /// Its summary.
+    pub summary: String,
+    /// When.
+    pub timestamp: String,
+    /// Who warned.
+    pub agent_id: String,
+    /// How the code it speaks of is now, if there is something to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<CodeNote>,
 }
 
 /// A value dropped when two branches were merged.
@@ -129,6 +156,9 @@ pub struct WhyOutcome {
     pub omitted_count: u64,
     /// Whether decisions that apply to the scope are contested.
     pub contested: bool,
+    /// Open warnings about it, newest first, at most 5.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<WhyWarning>,
     /// Decision files that cannot be read, at most 20; what they decided is not listed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<String>,
@@ -146,7 +176,8 @@ pub(super) fn why(
         .scope
         .as_deref()
         .ok_or_else(|| InvalidInput::new("scope", "is required unless `commit` is given"))?;
-    let scope = Scope::parse("scope", scope, root)?;
+    let place = GivenPlace::read(scope);
+    let scope = Scope::parse("scope", place.path, root)?;
     let limit = fields::page("limit", input.limit, 20)?;
     let RankedDecisions { in_force: mut rows, mut retired, bearing } =
         RankedDecisions::of(view, &scope, moves, limit + LOOKED_AT_BEYOND)?;
@@ -180,8 +211,39 @@ pub(super) fn why(
         total_count: bearing.total(),
         omitted_count: bearing.total().saturating_sub(decisions.len() as u64),
         decisions,
+        warnings: warnings(view, &scope)?,
         unreadable,
     })
+}
+
+/// The newest open warnings that are about a scope, or about what is in it.
+fn warnings(view: &View<'_>, scope: &Scope) -> Result<Vec<WhyWarning>, StoreError> {
+    if *scope == Scope::project() {
+        return Ok(Vec::new());
+    }
+    let filter = EntryFilter {
+        types: vec![EntryType::Warning.as_str().to_owned()],
+        only_open: true,
+        ..EntryFilter::default()
+    };
+    let mut found = Vec::new();
+    for row in view.entries().rows_about(scope, &filter, WARNINGS_EXAMINED)? {
+        let entry = view.entries().at_row(row)?;
+        // One about the whole project says nothing of this place, and a contradiction is told with
+        // the decisions.
+        let is_contradiction = is_conflict(&entry);
+        if scope.covers(&Scope::read(&entry.scope), view.folding()) && !is_contradiction {
+            found.push(WhyWarning {
+                id: entry.id,
+                summary: entry.summary,
+                timestamp: entry.timestamp,
+                agent_id: entry.agent_id,
+                code: None,
+            });
+        }
+    }
+    found.truncate(WARNINGS_LISTED);
+    Ok(found)
 }
 
 impl WhyOutcome {
@@ -200,11 +262,51 @@ impl WhyOutcome {
             self.decisions.push(decision);
         }
         self.contested |= other.contested;
+        for warning in other.warnings {
+            if self.warnings.iter().all(|known| known.id != warning.id) {
+                self.warnings.push(warning);
+            }
+        }
+        self.warnings.truncate(WARNINGS_LISTED);
         self.unreadable = other.unreadable;
     }
 }
 
 impl Engine {
+    /// Says how the code under each record is, and puts those first that are anchored to the
+    /// definition that was asked for.
+    pub(super) fn add_code(
+        &self,
+        view: &View<'_>,
+        asked: &str,
+        outcome: &mut WhyOutcome,
+    ) -> Result<(), Failure> {
+        if let Some(name) = GivenPlace::read(asked).name {
+            let path = outcome_path(asked, self.store().root());
+            let on_it = anchors::records_on(view, &path, name)?;
+            for decision in &mut outcome.decisions {
+                if on_it.contains(&AnchoredRecord::Decision(decision.id.to_string())) {
+                    decision.matched = "definition".to_owned();
+                }
+            }
+            outcome.decisions.sort_by_key(|decision| {
+                (!decision.status.binds(), decision.matched != "definition")
+            });
+        }
+        let decision = |id: &Id| AnchoredRecord::Decision(id.to_string());
+        let decided = outcome.decisions.iter().map(|listed| decision(&listed.id));
+        let warned =
+            outcome.warnings.iter().map(|warning| AnchoredRecord::Entry(warning.id.clone()));
+        let mut notes = self.notable_code(view, &decided.chain(warned).collect::<Vec<_>>())?;
+        for listed in &mut outcome.decisions {
+            listed.code = notes.remove(&decision(&listed.id));
+        }
+        for warning in &mut outcome.warnings {
+            warning.code = notes.remove(&AnchoredRecord::Entry(warning.id.clone()));
+        }
+        Ok(())
+    }
+
     /// What bears on any of these files, as `input` would ask of each.
     pub fn why_files(
         &self,
@@ -224,6 +326,11 @@ impl Engine {
         all.omitted_count = all.total_count.saturating_sub(all.decisions.len() as u64);
         Ok(all)
     }
+}
+
+fn outcome_path(asked: &str, root: &ProjectRoot) -> String {
+    let path = GivenPlace::read(asked).path;
+    Scope::parse("scope", path, root).map_or_else(|_| path.to_owned(), |scope| scope.to_string())
 }
 
 /// What bears on a scope: the nearest of each standing, and how many there are.
@@ -310,6 +417,7 @@ pub(crate) fn why_commit(
         total_count,
         omitted_count,
         contested,
+        warnings: Vec::new(),
         unreadable: Vec::new(),
     })
 }
@@ -347,6 +455,7 @@ pub(super) fn why_decision(
         override_reason: decision.override_reason,
         contested_by,
         merge_clashes,
+        code: None,
     }
 }
 

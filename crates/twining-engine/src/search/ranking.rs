@@ -69,6 +69,9 @@ pub struct ScoreParts {
     /// From a person.
     #[serde(skip_serializing_if = "is_nothing")]
     pub human: f64,
+    /// It is on code that the task names; less if that code changed.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub code: f64,
 }
 
 /// A record that answers.
@@ -113,9 +116,19 @@ impl ScoreParts {
     /// All of it together; what records are ordered by.
     #[must_use]
     pub fn worth(&self) -> f64 {
-        let Self { lexical, semantic, author, scope, recency, confidence, kind, graph, human } =
-            *self;
-        lexical + semantic + author + scope + recency + confidence + kind + graph + human
+        let Self {
+            lexical,
+            semantic,
+            author,
+            scope,
+            recency,
+            confidence,
+            kind,
+            graph,
+            human,
+            code,
+        } = *self;
+        lexical + semantic + author + scope + recency + confidence + kind + graph + human + code
     }
 
     /// The same, from 0 to 1 and to three places, for people and agents to read.
@@ -127,9 +140,21 @@ impl ScoreParts {
     /// The same to three places: more would be noise to read, and to pay for.
     #[must_use]
     pub fn rounded(mut self) -> Self {
-        let Self { lexical, semantic, author, scope, recency, confidence, kind, graph, human } =
-            &mut self;
-        for part in [lexical, semantic, author, scope, recency, confidence, kind, graph, human] {
+        let Self {
+            lexical,
+            semantic,
+            author,
+            scope,
+            recency,
+            confidence,
+            kind,
+            graph,
+            human,
+            code,
+        } = &mut self;
+        for part in
+            [lexical, semantic, author, scope, recency, confidence, kind, graph, human, code]
+        {
             *part = round(*part);
         }
         self

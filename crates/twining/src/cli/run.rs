@@ -10,8 +10,10 @@ use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use serde_json::{Map, Value};
 use twining_model::{InvalidInput, limits};
 
+use crate::args::AS_OF;
 use crate::cli::help;
 use crate::cli::hyphen_values;
+use crate::cli::past_project::PastProject;
 use crate::cli::tool_commands::{TOOL_COMMANDS, ToolCall, ToolCommand};
 use crate::cli::usage_errors;
 use crate::commands::VERBS;
@@ -287,8 +289,20 @@ fn run_verb(
         return Err(error.with_hint(format!("{way}for example: {}", one_line(verb.example))));
     }
     let effect = (verb.effect_of)(&fields);
-    let project = Project::open(project)?;
     let (caller, authority) = caller_at_cli(agent);
+    if let Ok(Some(when)) = matches.try_get_one::<String>(AS_OF) {
+        let past = PastProject::open(project, when)?;
+        let context = past.project.context(caller, authority);
+        let context = CommandContext { flags: Some(matches), ..context };
+        let answer = (verb.run)(&context, fields).map_err(in_flags)?;
+        return Ok(output::answer(
+            style,
+            || answer.to_json(),
+            |page| answer.show(page),
+            answer.ending(),
+        ));
+    }
+    let project = Project::open(project)?;
     let caller = caller.fit().map_err(|refused| CommandError::refused(&refused))?;
     let drained = project.engine.drain_queues(&caller, &project.history);
     let link = if effect == Effect::Reads { None } else { TeamLink::of(project.engine.store()) };

@@ -143,7 +143,7 @@ fn fix(root: &Path, report: &AuditReport, style: OutputFormat) -> Result<ExitSta
     let files: Vec<&str> = edits.iter().map(|edit| edit.file.as_str()).collect();
     if edits.is_empty() {
         let show = |page: &mut TextPage| {
-            page.line([plain("nothing to fix: no path in these files moved")])
+            page.line([plain("nothing to fix: no path in these files moved")]);
         };
         return Ok(output::answer(style, || json!({ "fixed": files }), show, ExitStatus::Done));
     }

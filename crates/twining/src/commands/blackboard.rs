@@ -5,6 +5,7 @@ use twining_engine::{
     ReadInput, ReadOutcome, RecentInput, RecentOutcome,
 };
 
+use super::anchors::show_anchors;
 use super::rows;
 use crate::project::CommandContext;
 use crate::render::text_page::{TextPage, bad, dim, good, plain, strong, warn, when};
@@ -37,6 +38,7 @@ impl Verb for PostInput {
         if !note.is_empty() {
             page.line([warn("but:"), dim(note)]);
         }
+        show_anchors(&posted.anchored, &posted.unresolved, page);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Context: what a task needs to know.
 
+use clap::Command;
 use twining_engine::{
     AssembleInput, AssembledContext, BaseRecords, ChangedDecision, ContextEntry, EndedDecision,
     Failure, OmissionReason, OmittedRecord, ScopeSummary, SummarizeInput, WhatChangedInput,
@@ -9,7 +10,9 @@ use twining_engine::{
 use twining_model::{InvalidInput, text};
 use twining_store::git::GitRange;
 
+use super::anchors::code_line;
 use super::rows;
+use crate::args;
 use crate::project::CommandContext;
 use crate::render::text_page::{
     StyledText, TextPage, bad, count, dim, kind, place, plain, standing, strong, warn, when,
@@ -29,6 +32,10 @@ impl Verb for AssembleInput {
 
     fn run(&self, ctx: &CommandContext<'_>) -> Result<AssembledContext, Failure> {
         ctx.engine.assemble(&ctx.caller, self)
+    }
+
+    fn flags(command: Command) -> Command {
+        args::with_as_of(command)
     }
 
     fn show(context: &AssembledContext, page: &mut TextPage) {
@@ -56,6 +63,9 @@ impl Verb for AssembleInput {
             if !decision.contested_by.is_empty() {
                 let ids: Vec<&str> = decision.contested_by.iter().map(|id| id.as_str()).collect();
                 page.line([bad(format!("    contested by {}", ids.join(", ")))]);
+            }
+            if let Some(note) = &decision.code {
+                page.table(4, [code_line(note)]);
             }
         }
         show_entries("Warnings", &context.active_warnings, bad, page);

@@ -5,15 +5,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use twining_engine::{
-    Changes, CommitsInput, CommitsOutcome, DecideInput, DecideOutcome, DecisionRivals,
-    DecisionsInput, DecisionsOutcome, Failure, ImpactInput, ImpactOutcome, LinkCommitInput,
-    LinkCommitOutcome, OverrideInput, OverrideOutcome, PromoteInput, PromoteOutcome,
-    ReconsiderInput, ReconsiderOutcome, RenameHistory, SearchDecisionsInput,
+    Changes, CodeImpact, CommitsInput, CommitsOutcome, DecideInput, DecideOutcome, DecisionRivals,
+    DecisionsInput, DecisionsOutcome, Failure, Feature, FeaturesInput, ImpactInput, ImpactOutcome,
+    LinkCommitInput, LinkCommitOutcome, OverrideInput, OverrideOutcome, PromoteInput,
+    PromoteOutcome, ReconsiderInput, ReconsiderOutcome, RenameHistory, SearchDecisionsInput,
     SearchDecisionsOutcome, TraceInput, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
+    WhyWarning,
 };
 use twining_model::text::excerpt;
 use twining_model::{Authority, Id, InvalidInput, Trust};
 
+use super::anchors::{code_hint, code_line, show_anchors};
 use super::{decision_form, rows};
 use crate::project::CommandContext;
 use crate::render::command_error::CommandError;
@@ -87,6 +89,10 @@ impl Verb for DecideInput {
         if let Some(still) = &decided.still_ruled_out {
             page.line([warn(still)]);
         }
+        show_anchors(&decided.anchored, &decided.unresolved, page);
+        if !decided.beside.is_empty() {
+            page.line([dim(format!("also on this code: {}", decided.beside.join(", ")))]);
+        }
         for rival in &decided.conflicts {
             page.line([
                 warn("Not in force yet: it contradicts"),
@@ -155,6 +161,10 @@ impl Verb for WhyInput {
         Ok(WhyAnswer { outcome, changed_files: None, asked, is_commit: false })
     }
 
+    fn flags(command: Command) -> Command {
+        args::with_as_of(command)
+    }
+
     fn show(explained: &WhyAnswer, page: &mut TextPage) {
         let outcome = &explained.outcome;
         for file in &outcome.unreadable {
@@ -170,6 +180,7 @@ impl Verb for WhyInput {
         }
         if outcome.total_count == 0 {
             page.line([dim("no decision applies to"), place(&explained.asked), dim("yet")]);
+            show_warnings(&outcome.warnings, page);
             return;
         }
         let files = explained.changed_files.iter().flatten().take(FILES_NAMED);
@@ -193,6 +204,7 @@ impl Verb for WhyInput {
         for decision in &outcome.decisions {
             show_decision(decision, page);
         }
+        show_warnings(&outcome.warnings, page);
         if outcome.omitted_count > 0 {
             page.blank();
             page.line([dim(format!(
@@ -226,6 +238,26 @@ fn matched(how: &str) -> &str {
         "trailer" => "named in the commit message",
         "files" => "about files of this commit",
         other => other,
+    }
+}
+
+fn show_warnings(warnings: &[WhyWarning], page: &mut TextPage) {
+    if !warnings.is_empty() {
+        page.heading("Warnings");
+    }
+    for warning in warnings {
+        page.table(
+            2,
+            [vec![
+                dim(&warning.id),
+                warn(&warning.summary),
+                when(&warning.timestamp),
+                dim(format!("by {}", warning.agent_id)),
+            ]],
+        );
+        if let Some(note) = &warning.code {
+            page.table(4, [code_line(note)]);
+        }
     }
 }
 
@@ -268,6 +300,12 @@ fn show_decision(decision: &WhyDecision, page: &mut TextPage) {
     );
     notes.extend(decision.commit_hashes.iter().map(|hash| vec![dim(format!("commit {hash}"))]));
     page.table(2, notes);
+    if let Some(note) = &decision.code {
+        page.table(2, [code_line(note)]);
+        if let Some(hint) = code_hint(decision.id.as_str(), note) {
+            page.table(4, [vec![hint]]);
+        }
+    }
 }
 
 impl Verb for TraceInput {
@@ -281,6 +319,10 @@ impl Verb for TraceInput {
 
     fn run(&self, ctx: &CommandContext<'_>) -> Result<TraceOutcome, Failure> {
         ctx.engine.trace(self)
+    }
+
+    fn flags(command: Command) -> Command {
+        args::with_as_of(command)
     }
 
     fn show(outcome: &TraceOutcome, page: &mut TextPage) {
@@ -518,6 +560,10 @@ impl Verb for SearchDecisionsInput {
         ctx.engine.search_decisions(self)
     }
 
+    fn flags(command: Command) -> Command {
+        args::with_as_of(command)
+    }
+
     fn show(outcome: &SearchDecisionsOutcome, page: &mut TextPage) {
         rows::hits(
             outcome.results.iter().map(|hit| (hit.relevance, rows::decision_row(&hit.decision))),
@@ -584,20 +630,75 @@ impl Verb for CommitsInput {
     }
 }
 
+/// What hangs on a decision, or on a place in the code.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct ImpactAnswer {
+    #[serde(flatten)]
+    decision: Option<ImpactOutcome>,
+    /// What hangs on the code, where a file or a definition was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<CodeImpact>,
+}
+
+fn show_code_impact(impact: &CodeImpact, page: &mut TextPage) {
+    page.line([strong(&impact.at), dim(count(impact.records.len() as u64, "record"))]);
+    for record in &impact.records {
+        page.table(2, [vec![dim(&record.id), plain(&record.summary), place(&record.at)]]);
+        if let Some(note) = &record.code {
+            page.table(4, [code_line(note)]);
+        }
+    }
+    rows::section(page, "Features", impact.features.iter().map(|id| vec![plain(id)]));
+    rows::section(page, "Claimed by", impact.claimed_by.iter().map(|agent| vec![plain(agent)]));
+    rows::section(
+        page,
+        "Mentioned in",
+        impact.mentioned_in.iter().map(|mention| {
+            let doubt = (mention.of > 1).then(|| format!("1 of {} with that name", mention.of));
+            let test = mention.is_test.then(|| "test".to_owned());
+            let about: Vec<String> = test.into_iter().chain(doubt).collect();
+            vec![place(&mention.at), dim(about.join(", ")), dim(mention.records.join(" "))]
+        }),
+    );
+    if impact.omitted_count > 0 {
+        page.line([dim(format!("{} more", impact.omitted_count))]);
+    }
+    rows::section(
+        page,
+        "Usually changes with",
+        impact
+            .changes_with
+            .iter()
+            .map(|file| vec![place(&file.path), dim(format!("{} %", file.percent))]),
+    );
+}
+
 impl Verb for ImpactInput {
     const NAME: &'static str = "impact";
-    const ABOUT: &'static str = "What changing a decision would affect: dependent decisions, files, symbols, entries, commits.";
-    const EXAMPLE: &'static str = "twining impact 01M7EB3QWY4C5CPJF6982ZJQ18";
+    const ABOUT: &'static str = "What changing a decision, a file or a definition would affect: decisions, features, claims, code that names it.";
+    const EXAMPLE: &'static str = "twining impact src/auth/hash.rs#hash_password";
     const EFFECT: Effect = Effect::Reads;
     const WORDS: &'static [&'static str] = &["decision_id"];
 
-    type Output = ImpactOutcome;
+    type Output = ImpactAnswer;
 
-    fn run(&self, ctx: &CommandContext<'_>) -> Result<ImpactOutcome, Failure> {
-        ctx.engine.impact(self)
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<ImpactAnswer, Failure> {
+        if Id::read(self.decision_id.trim()).is_some() {
+            return Ok(ImpactAnswer { decision: Some(ctx.engine.impact(self)?), code: None });
+        }
+        let listed = ctx.engine.features(&ctx.caller, ctx.checkout, &FeaturesInput::default());
+        let features: Vec<Feature> = listed
+            .map(|listed| listed.features.into_iter().map(|listed| listed.feature).collect())
+            .unwrap_or_default();
+        let code = ctx.engine.code_impact(&self.decision_id, &features)?;
+        Ok(ImpactAnswer { decision: None, code: Some(code) })
     }
 
-    fn show(impact: &ImpactOutcome, page: &mut TextPage) {
+    fn show(impact: &ImpactAnswer, page: &mut TextPage) {
+        if let Some(code) = &impact.code {
+            show_code_impact(code, page);
+        }
+        let Some(impact) = &impact.decision else { return };
         page.line([plain(&impact.summary)]);
         rows::section(
             page,

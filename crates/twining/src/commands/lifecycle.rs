@@ -15,6 +15,7 @@ use twining_model::InvalidInput;
 use super::agents::claim_row;
 use super::rows;
 use crate::allowances::PersonAllowances;
+use crate::args;
 use crate::link::sync_warnings;
 use crate::project::CommandContext;
 use crate::render::command_error::ExitStatus;
@@ -84,6 +85,10 @@ impl Verb for StatusInput {
             report.metrics = Some(ctx.engine.knowledge_metrics()?);
         }
         Ok(report)
+    }
+
+    fn flags(command: Command) -> Command {
+        args::with_as_of(command)
     }
 
     fn show(report: &StatusReport, page: &mut TextPage) {

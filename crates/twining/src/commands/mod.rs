@@ -2,15 +2,15 @@
 
 use twining_engine::{
     AcknowledgeInput, AddEntityInput, AddRelationInput, AgentsInput, ArchiveInput, AssembleInput,
-    CheckGatesInput, ClaimInput, CommitsInput, CreateGuardInput, DecideInput, DecisionsInput,
-    DelegateInput, DiscoverInput, DismissInput, ExportInput, FeaturesInput, GatesInput, GraphInput,
-    GraphQueryInput, GuardsInput, HandoffInput, ImpactInput, KnowledgeCheckInput,
-    KnowledgePackInput, KnowledgeRetrieveInput, KnowledgeUpdateInput, LinkCommitInput,
-    NeighborsInput, NextInput, OverrideInput, PathInput, PatternsInput, PostInput, PromoteInput,
-    PromptInput, PruneInput, QueryInput, QueryTracesInput, ReadInput, RecentInput, ReconsiderInput,
-    RecordTurnInput, RegisterInput, ReportInput, ReviewContextInput, RoleInput,
-    SearchDecisionsInput, StatusInput, StoreTraceInput, SuggestModeInput, SummarizeInput,
-    TraceInput, TurnsInput, VerifyInput, WaitingInput, WhatChangedInput, WhyInput,
+    CheckGatesInput, ClaimInput, CommitsInput, ConfirmInput, CreateGuardInput, DecideInput,
+    DecisionsInput, DelegateInput, DiscoverInput, DismissInput, DriftInput, ExportInput,
+    FeaturesInput, GatesInput, GraphInput, GraphQueryInput, GuardsInput, HandoffInput, ImpactInput,
+    KnowledgeCheckInput, KnowledgePackInput, KnowledgeRetrieveInput, KnowledgeUpdateInput,
+    LinkCommitInput, NeighborsInput, NextInput, OverrideInput, PathInput, PatternsInput, PostInput,
+    PromoteInput, PromptInput, PruneInput, QueryInput, QueryTracesInput, ReadInput, ReanchorInput,
+    RecentInput, ReconsiderInput, RecordTurnInput, RegisterInput, ReportInput, ReviewContextInput,
+    RoleInput, SearchDecisionsInput, StatusInput, StoreTraceInput, SuggestModeInput,
+    SummarizeInput, TraceInput, TurnsInput, VerifyInput, WaitingInput, WhatChangedInput, WhyInput,
 };
 
 pub(crate) use crate::commands::waiting::show_item;
@@ -26,6 +26,7 @@ use crate::verbs::verb::VerbGroup::{
 };
 
 mod agents;
+mod anchors;
 pub(crate) mod audit;
 mod blackboard;
 mod context;
@@ -41,7 +42,7 @@ mod waiting;
 mod workflow;
 
 /// Every verb, group by group, in the order people read them.
-pub(crate) static VERBS: [VerbEntry; 63] = [
+pub(crate) static VERBS: [VerbEntry; 66] = [
     VerbEntry::of::<AssembleInput>(Context, Memory),
     VerbEntry::of::<SummarizeInput>(Context, Memory),
     VerbEntry::of::<WhatChangedInput>(Context, Memory),
@@ -62,6 +63,9 @@ pub(crate) static VERBS: [VerbEntry; 63] = [
     VerbEntry::of::<LinkCommitInput>(Decisions, Memory),
     VerbEntry::of::<CommitsInput>(Decisions, Memory),
     VerbEntry::of::<ImpactInput>(Decisions, Memory),
+    VerbEntry::of::<ConfirmInput>(Decisions, Tree),
+    VerbEntry::of::<ReanchorInput>(Decisions, Tree),
+    VerbEntry::of::<DriftInput>(Decisions, Tree),
     VerbEntry::of::<AddEntityInput>(Graph, Memory),
     VerbEntry::of::<AddRelationInput>(Graph, Memory),
     VerbEntry::of::<NeighborsInput>(Graph, Memory),

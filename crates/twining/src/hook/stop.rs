@@ -10,7 +10,9 @@ use twining_guard::{EventKind, GuardSet};
 use twining_model::Time;
 use twining_store::git::BranchChanges;
 
-use super::checks::{CheckNotice, NoticeLevel, Stage, TURN_CHECKS, TreeComparison};
+use super::checks::{
+    CheckNotice, NoticeLevel, RECORD_DOUBTFUL, Stage, TURN_CHECKS, TreeComparison,
+};
 use super::context::HookContext;
 use super::session_state::{SessionState, says_nothing_to_do};
 use super::{auto_loop, guard_cache, trace_log};
@@ -37,7 +39,8 @@ pub(super) fn reply(context: &HookContext) -> HookReply {
     let new = new_notices(context, notices);
     let (holding, warnings): (Vec<CheckNotice>, Vec<CheckNotice>) =
         new.into_iter().partition(|notice| notice.weight == NoticeLevel::Refuse);
-    for notice in &warnings {
+    // What the agent is asked about its own change is nothing to tell the others yet.
+    for notice in warnings.iter().filter(|notice| notice.rule != RECORD_DOUBTFUL) {
         context.post(
             if notice.rule == "tests-changed" { "finding" } else { "warning" },
             &notice.text,

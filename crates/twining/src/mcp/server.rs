@@ -126,11 +126,22 @@ impl McpServer {
             let _turn = self.0.order.write().await;
             tokio::task::spawn_blocking(call).await
         };
+        self.search_moved_code();
         match outcome {
             Ok(Ok(answer)) => tool_list::succeeded(answer),
             Ok(Err(problem)) => tool_list::failed(&problem),
             Err(error) => tool_list::failed(&CommandError::of_error("INTERNAL_ERROR", &error)),
         }
+    }
+
+    /// Looks for code that an answer found missing, when the answer is on its way.
+    fn search_moved_code(&self) {
+        let state = self.0.clone();
+        tokio::task::spawn_blocking(move || {
+            if let Ok(project) = state.project() {
+                project.search_moved_code();
+            }
+        });
     }
 
     /// What the person behind the client is to be asked before this call, if anything.

@@ -306,6 +306,7 @@ mod tests {
             "override",
             "promote",
             "link_commit",
+            "confirm",
             "add_entity",
             "add_relation",
             "prune_graph",

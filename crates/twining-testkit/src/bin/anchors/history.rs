@@ -64,12 +64,12 @@ impl SourceTree {
     pub(crate) fn definition(&self, place: &TruePlace) -> Option<&Definition> {
         let file = self.files.get(&place.path)?;
         // The sets know no constants; one of the same name must not be counted.
-        let named = file
+        let mut named = file
             .source
             .definitions
             .iter()
             .filter(|found| found.name == place.name && found.kind != DefinitionKind::Constant);
-        named.skip(place.before).next()
+        named.nth(place.before)
     }
 }
 
@@ -96,7 +96,7 @@ impl FateSet {
             std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?
         };
         let text = String::from_utf8_lossy(&text);
-        let mut rows = text.lines().map(|line| serde_json::from_str::<Value>(line));
+        let mut rows = text.lines().map(serde_json::from_str::<Value>);
         let problem = |what: &str| format!("{}: {what}", file.display());
         let head = rows.next().and_then(Result::ok).ok_or_else(|| problem("has no first line"))?;
         let field = |name: &str| -> Result<String, String> {

@@ -36,20 +36,22 @@ pub(crate) struct CheckNotice {
 pub(super) type CheckFn = fn(&TreeComparison<'_>) -> Vec<CheckNotice>;
 
 /// What is looked at when a turn ends.
-pub(crate) const TURN_CHECKS: [CheckFn; 5] = [
+pub(crate) const TURN_CHECKS: [CheckFn; 6] = [
     super::record_integrity::in_working_tree,
     super::clauses::check,
     super::features::check,
     super::policy::check,
     super::tests_changed::check,
+    super::drifted_records::check,
 ];
 /// What is looked at before a commit.
-pub(crate) const COMMIT_CHECKS: [CheckFn; 5] = [
+pub(crate) const COMMIT_CHECKS: [CheckFn; 6] = [
     super::record_integrity::staged,
     super::clauses::check,
     super::features::check,
     super::policy::check,
     super::tests_changed::check,
+    super::drifted_records::check,
 ];
 
 /// When the comparison is made.

@@ -3,6 +3,7 @@
 
 mod clauses;
 mod comparison;
+mod drifted_records;
 mod features;
 mod policy;
 mod record_integrity;
@@ -11,3 +12,4 @@ mod tests_changed;
 pub(super) use comparison::{
     COMMIT_CHECKS, CheckNotice, NoticeLevel, Stage, TURN_CHECKS, TreeComparison,
 };
+pub(super) use drifted_records::RULE as RECORD_DOUBTFUL;

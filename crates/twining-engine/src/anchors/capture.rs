@@ -1,0 +1,389 @@
+//! Capturing: what is seen at the code a record names, when the record is made or confirmed.
+
+use std::collections::HashSet;
+use std::time::Instant;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as BASE64;
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_code::{Definition, Excerpt, TOKEN_RULES, line_hashes};
+use twining_model::{Anchor, AnchorEvent, AnchorRole, AnchoredRecord, Place, SeenCode, limits};
+use twining_store::code::{CodeIndex, IndexedSource, READING_TIME, SourceLookup};
+
+use crate::anchors::named_code::{NamedCode, NamedFile, is_named, symbol};
+use crate::caller::Stamp;
+use crate::failure::Failure;
+use crate::suggestions;
+
+/// Definitions of one name that are all anchored: overloads, and twins for two systems.
+const MAX_TWINS: usize = 4;
+/// Files that are read for a symbol whose file nobody named.
+const MAX_FILES_READ: usize = 20;
+/// Names that are suggested for one that is not there.
+const MAX_NEAREST: usize = 3;
+
+/// Code that a record was anchored to.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AnchoredPlace {
+    /// Where: `path#Outer.name`, or a file.
+    pub at: String,
+    /// What is there.
+    pub kind: String,
+}
+
+/// Code that a record names and that is not there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct UnresolvedName {
+    /// What was named.
+    pub name: String,
+    /// Names that are there and look like it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nearest: Vec<String>,
+}
+
+/// What was seen at one place.
+#[derive(Clone, Debug)]
+pub(crate) struct CapturedPlace {
+    pub(crate) at: Place,
+    pub(crate) role: AnchorRole,
+    kind: String,
+    seen: SeenCode,
+    definition: Definition,
+    words: Vec<String>,
+    lines: Vec<String>,
+}
+
+/// All that a record names.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Captured {
+    pub(crate) places: Vec<CapturedPlace>,
+    pub(crate) unresolved: Vec<UnresolvedName>,
+}
+
+impl Captured {
+    /// The lines to write for a record.
+    pub(crate) fn anchors(
+        &self,
+        of: &AnchoredRecord,
+        event: AnchorEvent,
+        stamp: &Stamp<'_>,
+    ) -> Vec<Anchor> {
+        self.places.iter().map(|place| place.anchor(of, event, stamp)).collect()
+    }
+
+    /// What the reply says of it.
+    pub(crate) fn anchored(&self) -> Vec<AnchoredPlace> {
+        self.places.iter().map(CapturedPlace::place).collect()
+    }
+}
+
+impl CapturedPlace {
+    /// What a reply says of it.
+    pub(crate) fn place(&self) -> AnchoredPlace {
+        AnchoredPlace { at: self.at.to_string(), kind: self.kind.clone() }
+    }
+
+    pub(crate) fn anchor(
+        &self,
+        of: &AnchoredRecord,
+        event: AnchorEvent,
+        stamp: &Stamp<'_>,
+    ) -> Anchor {
+        Anchor {
+            kind: self.kind.clone(),
+            seen: self.seen.clone(),
+            v: TOKEN_RULES,
+            sig: format!("{:016x}", self.definition.signature),
+            body: format!("{:016x}", self.definition.body),
+            sketch: BASE64.encode(self.definition.sketch.0),
+            tokens: self.definition.tokens,
+            words: self.words.clone(),
+            lines: self.lines.clone(),
+            timestamp: stamp.at.to_string(),
+            agent_id: stamp.caller.agent.clone(),
+            origin: Some(stamp.caller.origin.clone()),
+            ..Anchor::new(
+                stamp.ids.next().to_string(),
+                of.clone(),
+                self.at.clone(),
+                self.role,
+                event,
+            )
+        }
+    }
+}
+
+/// Looks up what a record names. What cannot be read in time is left out: the record is written in
+/// any case.
+pub(crate) fn capture(code: &CodeIndex, named: &NamedCode) -> Result<Captured, Failure> {
+    let mut capture = Capture {
+        code,
+        named,
+        until: Instant::now() + READING_TIME,
+        found: Captured::default(),
+        files: Vec::new(),
+    };
+    if !named.is_empty() {
+        capture.read_files()?;
+        capture.resolve()?;
+        capture.name_commit();
+    }
+    Ok(capture.found)
+}
+
+/// What is seen at one place, in any time it takes; none if there is no such definition.
+pub(crate) fn capture_place(
+    code: &CodeIndex,
+    at: &Place,
+    role: AnchorRole,
+    text: &str,
+) -> Result<Option<CapturedPlace>, Failure> {
+    let Some(source) = code.source(at.path(), None)?.found() else { return Ok(None) };
+    let Some(definition) = source.file.at(at).cloned() else { return Ok(None) };
+    let named = NamedCode { text: text.to_owned(), ..NamedCode::default() };
+    let mut capture = Capture {
+        code,
+        named: &named,
+        until: Instant::now(),
+        found: Captured::default(),
+        files: Vec::new(),
+    };
+    capture.add(&source, at.clone(), role, &definition, None)?;
+    capture.name_commit();
+    Ok(capture.found.places.pop())
+}
+
+struct Capture<'c> {
+    code: &'c CodeIndex,
+    named: &'c NamedCode,
+    until: Instant,
+    found: Captured,
+    files: Vec<(NamedFile, IndexedSource)>,
+}
+
+impl Capture<'_> {
+    fn read_files(&mut self) -> Result<(), Failure> {
+        for file in &self.named.files {
+            match self.code.source(&file.path, Some(self.until))? {
+                SourceLookup::Found(source) => self.files.push((file.clone(), source)),
+                SourceLookup::Missing
+                    if file.role == AnchorRole::Affected || file.name.is_some() =>
+                {
+                    self.unresolved(file.path.clone(), Vec::new());
+                }
+                SourceLookup::Missing | SourceLookup::Unread => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn resolve(&mut self) -> Result<(), Failure> {
+        let files = std::mem::take(&mut self.files);
+        let mut bound: HashSet<String> = HashSet::new();
+        for (file, source) in &files {
+            if let Some(name) = &file.name {
+                if self.bind_symbol(name, file.role, &[(file, source)])? {
+                    bound.insert(file.path.clone());
+                }
+            } else if let Some(lines) = &file.lines
+                && let Some(definition) = source.file.around(*lines.start())
+            {
+                self.bind(source, &file.path, file.role, definition, Some(lines.clone()))?;
+                bound.insert(file.path.clone());
+            }
+        }
+        let all: Vec<(&NamedFile, &IndexedSource)> =
+            files.iter().map(|(file, source)| (file, source)).collect();
+        for symbol in &self.named.symbols {
+            let before = self.found.places.len();
+            self.bind_symbol(symbol, AnchorRole::Affected, &all)?;
+            bound
+                .extend(self.found.places[before..].iter().map(|place| place.at.path().to_owned()));
+        }
+        for mention in self.named.mentions() {
+            self.bind_mention(&mention, &all)?;
+        }
+        for (file, source) in &files {
+            if !bound.contains(&file.path)
+                && let Ok(at) = Place::file(&file.path)
+            {
+                let whole = source.file.whole.clone();
+                self.add(source, at, file.role, &whole, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Anchors the definitions that a symbol names in these files; whether there are any.
+    fn bind_symbol(
+        &mut self,
+        given: &str,
+        role: AnchorRole,
+        files: &[(&NamedFile, &IndexedSource)],
+    ) -> Result<bool, Failure> {
+        let wanted = symbol(given).unwrap_or_else(|| given.to_owned());
+        let mut twins = 0;
+        for (file, source) in files {
+            for definition in &source.file.definitions {
+                if twins < MAX_TWINS && is_named(&definition.name, &wanted) {
+                    self.bind(source, &file.path, role, definition, None)?;
+                    twins += 1;
+                }
+            }
+        }
+        if twins == 0 && files.is_empty() {
+            twins = self.bind_anywhere(&wanted, role)?;
+        }
+        if twins == 0 {
+            let names = files.iter().flat_map(|(_, source)| &source.file.definitions);
+            let names: Vec<&str> = names.map(|definition| definition.name.as_str()).collect();
+            let nearest = nearest_names(&wanted, &names);
+            self.unresolved(given.to_owned(), nearest);
+        }
+        Ok(twins > 0)
+    }
+
+    /// Anchors the one definition of the project that a symbol names. How many have that name;
+    /// with many files that contain the word, at least one is taken to have it.
+    fn bind_anywhere(&mut self, wanted: &str, role: AnchorRole) -> Result<usize, Failure> {
+        let leaf = wanted.rsplit('.').next().unwrap_or(wanted);
+        let files = self.code.git().files_with_word(leaf);
+        if files.len() > MAX_FILES_READ {
+            return Ok(1);
+        }
+        let mut found = Vec::new();
+        for path in files {
+            match self.code.source(&path, Some(self.until))? {
+                SourceLookup::Found(source) => {
+                    let named = source.file.definitions.iter();
+                    let named = named.filter(|definition| is_named(&definition.name, wanted));
+                    let named: Vec<Definition> = named.cloned().collect();
+                    found.extend(
+                        named.into_iter().map(|found| (path.clone(), source.clone(), found)),
+                    );
+                }
+                SourceLookup::Missing => {}
+                SourceLookup::Unread => return Ok(1),
+            }
+        }
+        if let [(path, source, definition)] = found.as_slice() {
+            self.bind(source, path, role, definition, None)?;
+        }
+        Ok(found.len())
+    }
+
+    /// Anchors what the text names in backticks, if exactly one definition of the files has that
+    /// name.
+    fn bind_mention(
+        &mut self,
+        name: &str,
+        files: &[(&NamedFile, &IndexedSource)],
+    ) -> Result<(), Failure> {
+        let mentions =
+            self.found.places.iter().filter(|place| place.role == AnchorRole::Mention).count();
+        if mentions >= limits::ANCHOR_MENTIONS {
+            return Ok(());
+        }
+        let mut found = files.iter().flat_map(|(file, source)| {
+            let named = source.file.definitions.iter();
+            named
+                .filter(|definition| is_named(&definition.name, name))
+                .map(move |definition| (*file, *source, definition))
+        });
+        if let (Some((file, source, definition)), None) = (found.next(), found.next()) {
+            self.bind(source, &file.path, AnchorRole::Mention, definition, None)?;
+        }
+        Ok(())
+    }
+
+    fn bind(
+        &mut self,
+        source: &IndexedSource,
+        path: &str,
+        role: AnchorRole,
+        definition: &Definition,
+        lines: Option<std::ops::RangeInclusive<u32>>,
+    ) -> Result<(), Failure> {
+        let Ok(at) = Place::definition(path, &definition.name, definition.nth) else {
+            return Ok(());
+        };
+        self.add(source, at, role, definition, lines)
+    }
+
+    fn add(
+        &mut self,
+        source: &IndexedSource,
+        at: Place,
+        role: AnchorRole,
+        definition: &Definition,
+        lines: Option<std::ops::RangeInclusive<u32>>,
+    ) -> Result<(), Failure> {
+        let is_known = self.found.places.iter().any(|place| place.at == at);
+        if is_known || self.found.places.len() >= limits::ANCHORS {
+            return Ok(());
+        }
+        let bytes = self.code.text(at.path())?.unwrap_or_default();
+        let excerpt =
+            Excerpt::read(at.path(), &bytes, &(definition.first_line..=definition.last_line));
+        let words = excerpt.witnesses(&self.named.text, &definition.name);
+        let lines = lines.map(|lines| line_hashes(at.path(), &bytes, &lines)).unwrap_or_default();
+        self.found.places.push(CapturedPlace {
+            kind: definition.kind.name().to_owned(),
+            seen: SeenCode { blob: source.blob.clone(), ..SeenCode::default() },
+            definition: definition.clone(),
+            words: most_telling(words),
+            lines: lines
+                .into_iter()
+                .take(limits::ANCHOR_LINES)
+                .map(|hash| format!("{hash:08x}"))
+                .collect(),
+            at,
+            role,
+        });
+        Ok(())
+    }
+
+    /// Notes the commit that is checked out, and whether it has what was seen.
+    fn name_commit(&mut self) {
+        if self.found.places.is_empty() {
+            return;
+        }
+        let paths: Vec<&str> = self.found.places.iter().map(|place| place.at.path()).collect();
+        let Some((head, blobs)) = self.code.git().head_with_blobs(&paths) else { return };
+        for (place, committed) in self.found.places.iter_mut().zip(blobs) {
+            place.seen.dirty = committed.as_deref() != Some(place.seen.blob.as_str());
+            place.seen.commit = Some(head.clone());
+        }
+    }
+
+    fn unresolved(&mut self, name: String, nearest: Vec<String>) {
+        let name = UnresolvedName { name, nearest };
+        if !self.found.unresolved.contains(&name) {
+            self.found.unresolved.push(name);
+        }
+    }
+}
+
+/// The words that say most of the code, in their order: those that only code has, then the longest.
+fn most_telling(mut words: Vec<String>) -> Vec<String> {
+    let is_plain = |word: &String| word.chars().all(char::is_lowercase);
+    words.sort_by_key(|word| (is_plain(word), std::cmp::Reverse(word.len())));
+    words.truncate(limits::ANCHOR_WORDS);
+    words
+}
+
+/// Names that are a slip of the pen away, or share their words with the one that was given.
+fn nearest_names(wanted: &str, names: &[&str]) -> Vec<String> {
+    let last = |name: &str| name.rsplit('.').next().unwrap_or(name).to_lowercase();
+    let leaf = last(wanted);
+    let leaves: Vec<String> = names.iter().map(|name| last(name)).collect();
+    let slip = suggestions::nearest(&leaf, leaves.iter().map(String::as_str));
+    let is_near = |name: &&&str| {
+        let name = last(name);
+        Some(name.as_str()) == slip
+            || (leaf.len() > 2
+                && (name.contains(&leaf) || (name.len() > 2 && leaf.contains(&name))))
+    };
+    names.iter().filter(is_near).take(MAX_NEAREST).map(|name| (*name).to_owned()).collect()
+}

@@ -1,0 +1,384 @@
+//! Looking again: a record still holds, its code is elsewhere, or it no longer speaks of a place.
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use twining_model::{
+    Anchor, AnchorEvent, AnchorRole, AnchoredRecord, Change, Id, InvalidInput, Place, text,
+};
+use twining_store::code::{CodeIndex, DefinitionSearch};
+use twining_store::{Durability, View};
+
+use crate::anchors::capture::{AnchoredPlace, CapturedPlace, capture_place};
+use crate::anchors::freshness::{CodeState, JudgedAnchor, Judging};
+use crate::anchors::lookup::all_anchors;
+use crate::anchors::moved;
+use crate::caller::{Caller, Stamp};
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::fields;
+use crate::secrets::{Redaction, clean, redact_fields};
+
+/// Which records still hold.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConfirmInput {
+    /// Decisions or entries whose code you have read again and that still hold
+    #[serde(default)]
+    pub ids: Vec<String>,
+    /// Why it still holds
+    pub reason: Option<String>,
+    /// Accept every place whose code moved unchanged
+    #[serde(default)]
+    pub all_moved: bool,
+    /// Your name
+    pub agent_id: Option<String>,
+}
+
+redact_fields!(ConfirmInput { ids, reason, agent_id });
+
+/// Another place for a record.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReanchorInput {
+    /// The decision or entry
+    pub id: String,
+    /// Which of its places, if it has several: `path#name`
+    pub at: Option<String>,
+    /// Where the code is now: `path#name`
+    pub to: Option<String>,
+    /// Take the place that was found
+    #[serde(default)]
+    pub accept: bool,
+    /// It no longer speaks of that place
+    #[serde(default)]
+    pub release: bool,
+    /// Your name
+    pub agent_id: Option<String>,
+}
+
+redact_fields!(ReanchorInput { id, at, to, agent_id });
+
+/// A record that was looked at again.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ConfirmedRecord {
+    /// Its id.
+    pub id: String,
+    /// Where its code is.
+    pub anchored: Vec<AnchoredPlace>,
+    /// Places that are gone and could not be confirmed: reanchor or release them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<String>,
+}
+
+/// What was confirmed.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ConfirmOutcome {
+    /// The records, as they are bound now.
+    pub confirmed: Vec<ConfirmedRecord>,
+    /// Secrets redacted before writing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
+}
+
+/// Where a record is bound now.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ReanchorOutcome {
+    /// The record.
+    pub id: String,
+    /// Where it was bound.
+    pub from: String,
+    /// Where it is bound now; absent if it was released.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// Secrets redacted before writing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Redaction>,
+}
+
+impl Engine {
+    /// Notes that records still hold, by what their code is now.
+    pub fn confirm(
+        &self,
+        caller: &Caller,
+        input: &ConfirmInput,
+    ) -> Result<ConfirmOutcome, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let code = self.code_here()?;
+        let reason = text::long("reason", input.reason.as_deref().unwrap_or_default())?;
+        let ids = fields::references("ids", &input.ids)?;
+        if ids.is_empty() && !input.all_moved {
+            return Err(InvalidInput::new("ids", "must name at least one record").into());
+        }
+        let looked = self.store().view(|view| {
+            let mut looked = Vec::new();
+            for id in &ids {
+                let record = find_record(view, id)?;
+                looked.push(look_again(code, view, &record)?);
+            }
+            if input.all_moved {
+                looked.extend(moved_unchanged(code, view)?);
+            }
+            Ok::<_, Failure>(looked)
+        })?;
+        let mut extra = Map::new();
+        if !reason.is_empty() {
+            extra.insert("reason".to_owned(), Value::String(reason));
+        }
+        let stamp = self.stamp(&caller);
+        let anchors = looked.iter().flat_map(|record| record.lines(&stamp, &extra)).collect();
+        self.store().write(Durability::Normal, &Change { anchors, ..Change::default() })?;
+        let confirmed = looked.into_iter().map(LookedAt::outcome).collect();
+        Ok(ConfirmOutcome { confirmed, redacted })
+    }
+
+    /// Binds a record to another place, or lets go of one.
+    pub fn reanchor(
+        &self,
+        caller: &Caller,
+        input: &ReanchorInput,
+    ) -> Result<ReanchorOutcome, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let code = self.code_here()?;
+        let ways = usize::from(input.to.is_some())
+            + usize::from(input.accept)
+            + usize::from(input.release);
+        if ways != 1 {
+            return Err(InvalidInput::new(
+                "to",
+                "or `accept` or `release` must be given, and only one",
+            )
+            .into());
+        }
+        let (record, old) = self.store().view(|view| {
+            let record = find_record(view, &input.id)?;
+            let old = one_anchor(view, &record, input.at.as_deref(), self.store().root())?;
+            let text = record_text(view, &record)?;
+            Ok::<_, Failure>(((record, text), old))
+        })?;
+        let (record, text) = record;
+        let stamp = self.stamp(&caller);
+        let released = released_line(&old, &stamp);
+        if input.release {
+            self.store().write(
+                Durability::Normal,
+                &Change { anchors: vec![released], ..Change::default() },
+            )?;
+            return Ok(ReanchorOutcome {
+                id: record.id().to_owned(),
+                from: old.at.to_string(),
+                to: None,
+                redacted,
+            });
+        }
+        let place = match &input.to {
+            Some(to) => Place::parse("to", to, self.store().root())?,
+            None => found_place(code, &old)?,
+        };
+        let role = old.role().unwrap_or(AnchorRole::Affected);
+        let Some(captured) = capture_place(code, &place, role, &text)? else {
+            return Err(InvalidInput::new("to", "must be a file or a definition that is there")
+                .because(format!("there is no `{place}` in this checkout"))
+                .into());
+        };
+        let new = captured.anchor(&record, AnchorEvent::Reanchored, &stamp);
+        let mut anchors = vec![new];
+        if place != old.at {
+            anchors.insert(0, released);
+        }
+        self.store().write(Durability::Normal, &Change { anchors, ..Change::default() })?;
+        Ok(ReanchorOutcome {
+            id: record.id().to_owned(),
+            from: old.at.to_string(),
+            to: Some(place.to_string()),
+            redacted,
+        })
+    }
+
+    /// The code of the caller's checkout.
+    pub(crate) fn code_here(&self) -> Result<&CodeIndex, Failure> {
+        self.code().ok_or_else(|| {
+            InvalidInput::new("code", "cannot be read here")
+                .because(
+                    "there is no working tree, or `code.index` is false in .twining/config.yml",
+                )
+                .into()
+        })
+    }
+}
+
+/// A record's places, captured anew.
+struct LookedAt {
+    record: AnchoredRecord,
+    places: Vec<(JudgedAnchor, CapturedPlace)>,
+    gone: Vec<String>,
+}
+
+impl LookedAt {
+    fn lines(&self, stamp: &Stamp<'_>, extra: &Map<String, Value>) -> Vec<Anchor> {
+        let mut lines = Vec::new();
+        for (judged, captured) in &self.places {
+            if judged.moved_to.is_some() {
+                lines.push(released_line(&judged.anchor, stamp));
+            }
+            let line = captured.anchor(&self.record, AnchorEvent::Confirmed, stamp);
+            lines.push(Anchor { extra: extra.clone(), ..line });
+        }
+        lines
+    }
+
+    fn outcome(self) -> ConfirmedRecord {
+        let place = |(_, captured): &(JudgedAnchor, CapturedPlace)| captured.place();
+        ConfirmedRecord {
+            id: self.record.id().to_owned(),
+            anchored: self.places.iter().map(place).collect(),
+            gone: self.gone,
+        }
+    }
+}
+
+fn look_again(
+    code: &CodeIndex,
+    view: &View<'_>,
+    record: &AnchoredRecord,
+) -> Result<LookedAt, Failure> {
+    let text = record_text(view, record)?;
+    let judging = Judging::new(code, None);
+    let (mut places, mut gone) = (Vec::new(), Vec::new());
+    for mut judged in judging.record(view, record)? {
+        if judged.state == CodeState::Missing {
+            moved::search(code, &judged.anchor)?;
+            judged = judging.judge(judged.anchor)?;
+        }
+        let at = judged.moved_to.as_ref().unwrap_or(&judged.anchor.at);
+        let role = judged.anchor.role().unwrap_or(AnchorRole::Affected);
+        match capture_place(code, at, role, &text)? {
+            Some(captured) => places.push((judged, captured)),
+            None => gone.push(judged.anchor.at.to_string()),
+        }
+    }
+    if places.is_empty() && gone.is_empty() {
+        return Err(InvalidInput::new("ids", "must name records that are bound to code")
+            .because(format!("{} is bound to none", record.id()))
+            .into());
+    }
+    Ok(LookedAt { record: record.clone(), places, gone })
+}
+
+/// Every record with a place that moved and is otherwise as it was.
+fn moved_unchanged(code: &CodeIndex, view: &View<'_>) -> Result<Vec<LookedAt>, Failure> {
+    let judging = Judging::new(code, None);
+    let mut by_record: HashMap<AnchoredRecord, LookedAt> = HashMap::new();
+    for anchor in all_anchors(view)? {
+        let mut judged = judging.judge(anchor)?;
+        if judged.state == CodeState::Missing {
+            moved::search(code, &judged.anchor)?;
+            judged = judging.judge(judged.anchor)?;
+        }
+        let (Some(at), CodeState::Fresh) = (judged.moved_to.clone(), judged.state) else {
+            continue;
+        };
+        let record = judged.anchor.of.clone();
+        let role = judged.anchor.role().unwrap_or(AnchorRole::Affected);
+        if let Some(captured) = capture_place(code, &at, role, &record_text(view, &record)?)? {
+            let looked = by_record.entry(record.clone()).or_insert_with(|| LookedAt {
+                record,
+                places: Vec::new(),
+                gone: Vec::new(),
+            });
+            looked.places.push((judged, captured));
+        }
+    }
+    let mut looked: Vec<LookedAt> = by_record.into_values().collect();
+    looked.sort_by(|a, b| a.record.cmp(&b.record));
+    Ok(looked)
+}
+
+/// The record with this id.
+pub(crate) fn find_record(view: &View<'_>, id: &str) -> Result<AnchoredRecord, Failure> {
+    let wanted = id.trim();
+    if let Some(decision) = Id::read(wanted)
+        && view.decisions().exists(&decision)?
+    {
+        return Ok(AnchoredRecord::Decision(decision.to_string()));
+    }
+    match view.entries().get(wanted)? {
+        Some(entry) => Ok(AnchoredRecord::Entry(entry.id)),
+        None => Err(Failure::no_record(wanted)),
+    }
+}
+
+/// What a record says, to be searched for words of the code.
+fn record_text(view: &View<'_>, record: &AnchoredRecord) -> Result<String, Failure> {
+    Ok(match record {
+        AnchoredRecord::Decision(id) => match Id::read(id) {
+            Some(id) => view.decisions().get(&id)?.map_or_else(String::new, |decision| {
+                [decision.summary, decision.context, decision.rationale].join("\n")
+            }),
+            None => String::new(),
+        },
+        AnchoredRecord::Entry(id) => view
+            .entries()
+            .get(id)?
+            .map_or_else(String::new, |entry| format!("{}\n{}", entry.summary, entry.detail)),
+        AnchoredRecord::Node(_) | AnchoredRecord::Feature(_) | AnchoredRecord::Other(_) => {
+            String::new()
+        }
+    })
+}
+
+/// The anchor of a record that is meant.
+fn one_anchor(
+    view: &View<'_>,
+    record: &AnchoredRecord,
+    at: Option<&str>,
+    root: &twining_model::ProjectRoot,
+) -> Result<Anchor, Failure> {
+    let mut anchors = view.anchors().of(record)?;
+    if let Some(at) = at {
+        let place = Place::parse("at", at, root)?;
+        anchors.retain(|anchor| anchor.at == place);
+    }
+    let listed = |anchors: &[Anchor]| {
+        anchors.iter().map(|anchor| format!("`{}`", anchor.at)).collect::<Vec<_>>().join(", ")
+    };
+    match anchors.len() {
+        1 => Ok(anchors.swap_remove(0)),
+        0 => Err(InvalidInput::new("at", "must be a place that the record is bound to")
+            .because(format!("its places: {}", listed(&view.anchors().of(record)?)))
+            .into()),
+        _ => Err(InvalidInput::new("at", "must say which of the places is meant")
+            .because(listed(&anchors))
+            .into()),
+    }
+}
+
+/// Where a definition that left its place was found.
+fn found_place(code: &CodeIndex, anchor: &Anchor) -> Result<Place, Failure> {
+    let nowhere = || {
+        InvalidInput::new("accept", "needs a place that was found")
+            .because("the code was found nowhere: name one with `to`, or release it")
+    };
+    match moved::search(code, anchor)? {
+        DefinitionSearch::Found { path, name, .. } if name.is_empty() => Ok(Place::file(&path)?),
+        DefinitionSearch::Found { path, name, nth, .. } => {
+            Ok(Place::definition(&path, &name, nth)?)
+        }
+        DefinitionSearch::Nowhere { .. } | DefinitionSearch::Unknown => Err(nowhere().into()),
+    }
+}
+
+fn released_line(anchor: &Anchor, stamp: &Stamp<'_>) -> Anchor {
+    Anchor {
+        id: stamp.ids.next().to_string(),
+        event: AnchorEvent::Released.as_str().to_owned(),
+        timestamp: stamp.at.to_string(),
+        agent_id: stamp.caller.agent.clone(),
+        origin: Some(stamp.caller.origin.clone()),
+        ..anchor.clone()
+    }
+}

@@ -1,0 +1,114 @@
+//! Finding anchors and places, for whoever asks about code.
+
+use std::collections::HashSet;
+
+use twining_model::{Anchor, AnchoredRecord, InvalidInput, Place, ProjectRoot};
+use twining_store::code::CodeIndex;
+use twining_store::{StoreError, View};
+
+use crate::anchors::capture::{Captured, capture};
+use crate::anchors::freshness::CodeNotes;
+use crate::anchors::named_code::{NamedCode, is_named, symbol};
+use crate::engine::Engine;
+use crate::failure::Failure;
+
+/// The records that are anchored to a definition of a file, by its name or the end of it.
+pub(crate) fn records_on(
+    view: &View<'_>,
+    path: &str,
+    name: &str,
+) -> Result<HashSet<AnchoredRecord>, StoreError> {
+    let wanted = symbol(name).unwrap_or_else(|| name.to_owned());
+    let on_it = |anchor: &Anchor| anchor.at.name().is_some_and(|name| is_named(name, &wanted));
+    let anchors = view.anchors().in_file(path)?;
+    Ok(anchors.into_iter().filter(on_it).map(|anchor| anchor.of).collect())
+}
+
+/// The place that somebody names: a file, or the definition of it with that name.
+pub(crate) fn named_place(
+    code: &CodeIndex,
+    given: &str,
+    root: &ProjectRoot,
+) -> Result<Place, Failure> {
+    let place = Place::parse("decision_id", given, root)?;
+    let nowhere = |what: String| {
+        InvalidInput::new(
+            "decision_id",
+            "must be a decision, a file or a definition of this checkout",
+        )
+        .because(what)
+    };
+    let Some(source) = code.source(place.path(), None)?.found() else {
+        return Err(nowhere(format!("git lists no file `{}`", place.path())).into());
+    };
+    let Some(name) = place.name() else { return Ok(place) };
+    if source.file.at(&place).is_some() {
+        return Ok(place);
+    }
+    let wanted = symbol(name).unwrap_or_else(|| name.to_owned());
+    let mut named =
+        source.file.definitions.iter().filter(|definition| is_named(&definition.name, &wanted));
+    match named.next() {
+        Some(found) => Ok(Place::definition(place.path(), &found.name, found.nth)?),
+        None => Err(nowhere(format!("`{}` defines no `{name}`", place.path())).into()),
+    }
+}
+
+/// The anchors at one place.
+pub(crate) fn anchors_at(view: &View<'_>, place: &Place) -> Result<Vec<Anchor>, StoreError> {
+    let mut anchors = view.anchors().in_file(place.path())?;
+    anchors.retain(|anchor| anchor.at == *place);
+    Ok(anchors)
+}
+
+/// Anchors that are read at once.
+const PAGE: usize = 1000;
+
+/// Every anchor.
+pub(crate) fn all_anchors(view: &View<'_>) -> Result<Vec<Anchor>, StoreError> {
+    let mut all: Vec<Anchor> = Vec::new();
+    loop {
+        let page = view.anchors().page(all.last(), PAGE)?;
+        let is_last = page.len() < PAGE;
+        all.extend(page);
+        if is_last {
+            return Ok(all);
+        }
+    }
+}
+
+/// Other records on the same code that are named.
+const MAX_BESIDE: usize = 5;
+
+impl Engine {
+    /// How the code under these records is now, where there is something to say.
+    pub(crate) fn notable_code(
+        &self,
+        view: &View<'_>,
+        records: &[AnchoredRecord],
+    ) -> Result<CodeNotes, Failure> {
+        let mut notes = self.code_notes(view, records)?;
+        notes.retain(|_, note| note.state.is_notable() || note.moved_from.is_some());
+        Ok(notes)
+    }
+
+    /// What is seen now at the code that a record names.
+    pub(crate) fn capture(&self, named: &NamedCode) -> Result<Captured, Failure> {
+        self.code().map_or_else(|| Ok(Captured::default()), |code| capture(code, named))
+    }
+}
+
+/// Records that are anchored to the same definitions.
+pub(crate) fn beside(view: &View<'_>, anchors: &[Anchor]) -> Result<Vec<String>, StoreError> {
+    let mut found: Vec<String> = Vec::new();
+    for anchor in anchors.iter().filter(|anchor| anchor.at.name().is_some()) {
+        for other in anchors_at(view, &anchor.at)? {
+            let id = other.of.id().to_owned();
+            if other.of != anchor.of && !found.contains(&id) {
+                found.push(id);
+            }
+        }
+    }
+    found.truncate(MAX_BESIDE);
+    Ok(found)
+}

@@ -1,0 +1,22 @@
+//! Anchors: which code a record speaks of, and whether it is still there.
+//!
+//! A record is bound to the definitions it names when it is made. Whether they still are what they
+//! were is computed when somebody asks, for the asker's own checkout.
+
+mod capture;
+mod confirm;
+mod drift;
+mod freshness;
+mod lookup;
+mod moved;
+mod named_code;
+
+pub(crate) use capture::Captured;
+pub use capture::{AnchoredPlace, UnresolvedName};
+pub use confirm::{ConfirmInput, ConfirmOutcome, ConfirmedRecord, ReanchorInput, ReanchorOutcome};
+pub(crate) use drift::described;
+pub use drift::{DriftFinding, DriftInput, DriftKind, DriftOutcome};
+pub(crate) use freshness::CodeNotes;
+pub use freshness::{CodeNote, CodeState};
+pub(crate) use lookup::{anchors_at, beside, named_place, records_on};
+pub(crate) use named_code::{GivenPlace, NamedCode, code_words};

@@ -1,0 +1,179 @@
+//! Anchors: whether records still fit the code they speak of.
+
+use twining_engine::{
+    AnchoredPlace, CodeNote, CodeState, ConfirmInput, ConfirmOutcome, DriftInput, DriftKind,
+    DriftOutcome, Failure, ReanchorInput, ReanchorOutcome, UnresolvedName,
+};
+
+use crate::project::CommandContext;
+use crate::render::command_error::ExitStatus;
+use crate::render::text_page::{
+    StyledText, TextPage, bad, count, dim, good, place, plain, strong, warn,
+};
+use crate::verbs::verb::{Audience, Effect, Verb};
+
+impl Verb for ConfirmInput {
+    const NAME: &'static str = "confirm";
+    const ABOUT: &'static str =
+        "Say that records still hold after their code changed. Read the code first.";
+    const EXAMPLE: &'static str =
+        "twining confirm 01M7EB3QWY4C5CPJF6982ZJQ18 --reason \"argon2 now, same cost\"";
+    const EFFECT: Effect = Effect::Adds;
+    const WORDS: &'static [&'static str] = &["ids"];
+
+    type Output = ConfirmOutcome;
+
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<ConfirmOutcome, Failure> {
+        ctx.engine.confirm(&ctx.caller, self)
+    }
+
+    fn show(outcome: &ConfirmOutcome, page: &mut TextPage) {
+        if outcome.confirmed.is_empty() {
+            page.line([dim("nothing to confirm")]);
+        }
+        for record in &outcome.confirmed {
+            page.line([good("confirmed"), plain(&record.id), places(&record.anchored)]);
+            for gone in &record.gone {
+                page.line([
+                    warn("  gone:"),
+                    place(gone),
+                    dim(format!("twining reanchor {} --at '{gone}' --to PATH#NAME", record.id)),
+                ]);
+            }
+        }
+    }
+}
+
+impl Verb for ReanchorInput {
+    const NAME: &'static str = "reanchor";
+    const ABOUT: &'static str = "Bind a record to where its code is now, or let go of a place.";
+    const EXAMPLE: &'static str =
+        "twining reanchor 01M7EB3QWY4C5CPJF6982ZJQ18 --to src/auth/hash.rs#hash_password";
+    const EFFECT: Effect = Effect::Adds;
+    const AUDIENCE: Audience = Audience::People;
+    const WORDS: &'static [&'static str] = &["id"];
+
+    type Output = ReanchorOutcome;
+
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<ReanchorOutcome, Failure> {
+        ctx.engine.reanchor(&ctx.caller, self)
+    }
+
+    fn show(outcome: &ReanchorOutcome, page: &mut TextPage) {
+        match &outcome.to {
+            Some(to) => page.line([
+                good("anchored"),
+                plain(&outcome.id),
+                place(to),
+                dim(format!("was {}", outcome.from)),
+            ]),
+            None => page.line([good("released"), plain(&outcome.id), place(&outcome.from)]),
+        }
+    }
+}
+
+impl Verb for DriftInput {
+    const NAME: &'static str = "drift";
+    const ABOUT: &'static str =
+        "What a change does to records: whose code it makes doubtful, moves or removes.";
+    const HELP: &'static str = "What a change does to records: whose code it makes doubtful, moves or removes. Without a range, the uncommitted change. Ends with 3 if a decision in force lost its ground and nobody confirmed, reconsidered or superseded it.";
+    const EXAMPLE: &'static str = "twining drift main..HEAD";
+    const EFFECT: Effect = Effect::Reads;
+    const AUDIENCE: Audience = Audience::People;
+    const WORDS: &'static [&'static str] = &["range"];
+
+    type Output = DriftOutcome;
+
+    fn run(&self, ctx: &CommandContext<'_>) -> Result<DriftOutcome, Failure> {
+        ctx.engine.drift(self)
+    }
+
+    fn show(outcome: &DriftOutcome, page: &mut TextPage) {
+        if outcome.findings.is_empty() {
+            page.line([
+                good("nothing drifted"),
+                dim(format!(
+                    "{}, {} looked at",
+                    outcome.compared,
+                    count(outcome.checked, "anchor")
+                )),
+            ]);
+            return;
+        }
+        page.line([strong(format!(
+            "{} in {}",
+            count(outcome.findings.len() as u64, "record"),
+            outcome.compared
+        ))]);
+        for finding in &outcome.findings {
+            let became = match finding.became {
+                DriftKind::Moved => dim("moved"),
+                DriftKind::Doubtful => warn("doubtful"),
+                DriftKind::Orphaned => bad("orphaned"),
+            };
+            page.table(2, [vec![dim(&finding.id), became, strong(&finding.summary)]]);
+            let to = finding.to.as_ref().map(|to| format!("→ {to}"));
+            let about = [Some(finding.at.clone()), to, finding.reason.clone()];
+            page.block(4, &about.into_iter().flatten().collect::<Vec<_>>().join(" "));
+        }
+        if outcome.omitted_count > 0 {
+            page.line([dim(format!("{} more", outcome.omitted_count))]);
+        }
+        if let Some(first) = outcome.findings.iter().find(|found| found.became > DriftKind::Moved) {
+            let id = &first.id;
+            page.line([dim(format!(
+                "still true: twining confirm {id}; not any more: twining reconsider {id}, or decide anew with --supersedes {id}"
+            ))]);
+        }
+    }
+
+    fn ending(outcome: &DriftOutcome) -> ExitStatus {
+        if outcome.needs_an_answer() { ExitStatus::FoundProblems } else { ExitStatus::Done }
+    }
+}
+
+/// What a record's code is like now, in a line.
+pub(super) fn code_line(note: &CodeNote) -> Vec<StyledText> {
+    let state = match note.state {
+        CodeState::Doubtful | CodeState::Orphaned => warn(note.state.as_str()),
+        state => dim(state.as_str()),
+    };
+    let mut line = vec![state, place(&note.at)];
+    line.extend(note.reason.iter().map(plain));
+    line.extend(note.places.iter().map(dim));
+    line.extend(note.moved_from.iter().map(|from| dim(format!("moved here from {from}"))));
+    line
+}
+
+/// The command that settles a record whose code is in doubt.
+pub(super) fn code_hint(id: &str, note: &CodeNote) -> Option<StyledText> {
+    match note.state {
+        CodeState::Doubtful => {
+            Some(dim(format!("→ twining confirm {id} · twining reconsider {id}")))
+        }
+        CodeState::Orphaned => Some(dim(format!("→ twining reanchor {id} --to PATH#NAME"))),
+        _ => None,
+    }
+}
+
+/// What a new record is anchored to, and what it names that is not there.
+pub(super) fn show_anchors(
+    anchored: &[AnchoredPlace],
+    unresolved: &[UnresolvedName],
+    page: &mut TextPage,
+) {
+    if !anchored.is_empty() {
+        page.line([dim("anchored to"), places(anchored)]);
+    }
+    for name in unresolved {
+        let near = match name.nearest.as_slice() {
+            [] => String::new(),
+            near => format!("; did you mean {}?", near.join(", ")),
+        };
+        page.line([warn(format!("not found in the code: {}{near}", name.name))]);
+    }
+}
+
+fn places(anchored: &[AnchoredPlace]) -> StyledText {
+    place(anchored.iter().map(|place| place.at.as_str()).collect::<Vec<_>>().join(", "))
+}

@@ -1,0 +1,54 @@
+//! Records whose code this very turn made doubtful: the agent that has the code in its head is
+//! asked, once. It is never held for it.
+
+use twining_engine::{DriftFinding, DriftKind};
+
+use super::comparison::{CheckNotice, NoticeLevel, Stage, TreeComparison};
+
+/// The rule that these notices are about.
+pub(crate) const RULE: &str = "record-doubtful";
+/// Records that are asked about at once.
+const MAX_ASKED: usize = 3;
+/// Where the setting is when to ask.
+const AT_TURN_END: &str = "stop";
+const AT_COMMIT: &str = "commit";
+
+/// The records to ask about.
+pub(super) fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
+    let engine = &comparison.project.engine;
+    let ask = engine.store().config().map(|config| config.code.ask).unwrap_or_default();
+    let is_asked = match comparison.stage {
+        Stage::TurnEnd => ask == AT_TURN_END,
+        Stage::Commit => ask == AT_COMMIT,
+    };
+    if !is_asked {
+        return Vec::new();
+    }
+    let is_ours =
+        |path: &&String| comparison.stage == Stage::Commit || (comparison.changed_this_turn)(path);
+    let changed: Vec<String> = comparison.changed.iter().filter(is_ours).cloned().collect();
+    let before = comparison.work_base().unwrap_or(&comparison.before[0]);
+    let is_staged = comparison.stage == Stage::Commit;
+    // What cannot be judged is no reason to keep an agent waiting.
+    let findings = engine.drift_of(before, is_staged, &changed).unwrap_or_default();
+    let asked = findings.iter().filter(|finding| finding.became > DriftKind::Moved);
+    asked.take(MAX_ASKED).map(notice).collect()
+}
+
+fn notice(finding: &DriftFinding) -> CheckNotice {
+    let DriftFinding { id, summary, at, .. } = finding;
+    let what = match finding.became {
+        DriftKind::Orphaned => "removed",
+        DriftKind::Doubtful | DriftKind::Moved => "changed",
+    };
+    let reason = finding.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let text = format!(
+        "You {what} `{at}`{reason}. [{id}] says: {summary}. If that still holds: `twining confirm {id}`. If not: `twining reconsider {id}`, or decide anew with `supersedes: {id}`."
+    );
+    CheckNotice {
+        rule: RULE.to_owned(),
+        path: Some(at.split('#').next().unwrap_or(at).to_owned()),
+        weight: NoticeLevel::Tell,
+        text,
+    }
+}
