@@ -26,6 +26,13 @@ export interface Verbs {
         scope: string;
         contested_by?: string[];
         affected_files?: string[];
+        code?: {
+          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          at: string;
+          reason?: string;
+          moved_from?: string;
+          places?: string;
+        };
         why: string;
         tokens?: number;
       }[];
@@ -36,6 +43,13 @@ export interface Verbs {
         detail?: string;
         scope: string;
         timestamp: string;
+        code?: {
+          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          at: string;
+          reason?: string;
+          moved_from?: string;
+          places?: string;
+        };
         why: string;
         tokens?: number;
       }[];
@@ -46,6 +60,13 @@ export interface Verbs {
         detail?: string;
         scope: string;
         timestamp: string;
+        code?: {
+          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          at: string;
+          reason?: string;
+          moved_from?: string;
+          places?: string;
+        };
         why: string;
         tokens?: number;
       }[];
@@ -56,6 +77,13 @@ export interface Verbs {
         detail?: string;
         scope: string;
         timestamp: string;
+        code?: {
+          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          at: string;
+          reason?: string;
+          moved_from?: string;
+          places?: string;
+        };
         why: string;
         tokens?: number;
       }[];
@@ -66,6 +94,13 @@ export interface Verbs {
         detail?: string;
         scope: string;
         timestamp: string;
+        code?: {
+          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          at: string;
+          reason?: string;
+          moved_from?: string;
+          places?: string;
+        };
         why: string;
         tokens?: number;
       }[];
@@ -102,6 +137,7 @@ export interface Verbs {
         id: string;
         summary: string;
         status?: "active" | "provisional" | "superseded" | "overridden";
+        code?: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
         explained?: {
           because: "less_relevant" | "over_budget" | "superseded" | "overridden" | "repeats";
           score: number;
@@ -269,6 +305,14 @@ export interface Verbs {
         field: string;
         kind: string;
       }[];
+      anchored?: {
+        at: string;
+        kind: string;
+      }[];
+      unresolved?: {
+        name: string;
+        nearest?: string[];
+      }[];
     };
   };
   read: {
@@ -397,6 +441,14 @@ export interface Verbs {
           kind?: number;
           graph?: number;
           human?: number;
+          code?: number;
+        };
+        code?: {
+          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          at: string;
+          reason?: string;
+          moved_from?: string;
+          places?: string;
         };
       }[];
       mode: "keyword" | "semantic" | "hybrid";
@@ -499,6 +551,15 @@ export interface Verbs {
         field: string;
         kind: string;
       }[];
+      anchored?: {
+        at: string;
+        kind: string;
+      }[];
+      unresolved?: {
+        name: string;
+        nearest?: string[];
+      }[];
+      beside?: string[];
     };
   };
   why: {
@@ -536,12 +597,32 @@ export interface Verbs {
           field: string;
           other: string;
         }[];
+        code?: {
+          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          at: string;
+          reason?: string;
+          moved_from?: string;
+          places?: string;
+        };
       }[];
       active_count: number;
       provisional_count: number;
       total_count: number;
       omitted_count: number;
       contested: boolean;
+      warnings?: {
+        id: string;
+        summary: string;
+        timestamp: string;
+        agent_id: string;
+        code?: {
+          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          at: string;
+          reason?: string;
+          moved_from?: string;
+          places?: string;
+        };
+      }[];
       unreadable?: string[];
       changed_files?: string[];
     };
@@ -738,6 +819,14 @@ export interface Verbs {
           kind?: number;
           graph?: number;
           human?: number;
+          code?: number;
+        };
+        code?: {
+          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          at: string;
+          reason?: string;
+          moved_from?: string;
+          places?: string;
         };
       }[];
       mode: "keyword" | "semantic" | "hybrid";
@@ -786,7 +875,7 @@ export interface Verbs {
       decision_id: string;
     };
     output: {
-      decision: {
+      decision?: {
         id: string;
         timestamp: string;
         agent_id: string;
@@ -836,15 +925,15 @@ export interface Verbs {
           trust: "imported" | "tool" | "agent" | "human";
         };
       };
-      dependents: {
+      dependents?: {
         id: string;
         summary: string;
         status: "active" | "provisional" | "superseded" | "overridden";
         depth: number;
       }[];
-      affected_files: string[];
-      affected_symbols: string[];
-      entities: {
+      affected_files?: string[];
+      affected_symbols?: string[];
+      entities?: {
         id: string;
         name: string;
         type: string;
@@ -860,16 +949,106 @@ export interface Verbs {
           trust: "imported" | "tool" | "agent" | "human";
         };
       }[];
-      entries: {
+      entries?: {
         id: string;
         entry_type: string;
         summary: string;
       }[];
-      commits: string[];
-      rests_on_it: string;
-      risk: "low" | "medium" | "high";
-      summary: string;
+      commits?: string[];
+      rests_on_it?: string;
+      risk?: "low" | "medium" | "high";
+      summary?: string;
       truncated?: boolean;
+      code?: {
+        at: string;
+        records: {
+          id: string;
+          summary: string;
+          at: string;
+          binds: boolean;
+          code?: {
+            state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+            at: string;
+            reason?: string;
+            moved_from?: string;
+            places?: string;
+          };
+        }[];
+        features?: string[];
+        claimed_by?: string[];
+        mentioned_in: {
+          at: string;
+          of: number;
+          is_test: boolean;
+          records?: string[];
+        }[];
+        omitted_count?: number;
+        changes_with?: {
+          path: string;
+          percent: number;
+        }[];
+      };
+    };
+  };
+  confirm: {
+    input: {
+      ids?: string[];
+      reason?: string;
+      all_moved?: boolean;
+      agent_id?: string;
+    };
+    output: {
+      confirmed: {
+        id: string;
+        anchored: {
+          at: string;
+          kind: string;
+        }[];
+        gone?: string[];
+      }[];
+      redacted?: {
+        field: string;
+        kind: string;
+      }[];
+    };
+  };
+  reanchor: {
+    input: {
+      id: string;
+      at?: string;
+      to?: string;
+      accept?: boolean;
+      release?: boolean;
+      agent_id?: string;
+    };
+    output: {
+      id: string;
+      from: string;
+      to?: string;
+      redacted?: {
+        field: string;
+        kind: string;
+      }[];
+    };
+  };
+  drift: {
+    input: {
+      range?: string;
+      staged?: boolean;
+    };
+    output: {
+      compared: string;
+      checked: number;
+      findings: {
+        id: string;
+        summary: string;
+        at: string;
+        became: "moved" | "doubtful" | "orphaned";
+        reason?: string;
+        to?: string;
+        binds: boolean;
+      }[];
+      omitted_count?: number;
     };
   };
   add_entity: {

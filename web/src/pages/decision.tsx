@@ -137,29 +137,30 @@ function Side({
 
 function Impact({ of }: { of: Output<"impact"> | undefined }) {
   if (!of) return null;
+  const { dependents = [], entries = [], affected_files: files = [], entities = [] } = of;
   return (
     <Panel title="Impact" count={of.risk + " risk"}>
       <p class="note">{of.summary}</p>
       <ul class="rows">
-        {of.dependents.map((one) => (
+        {dependents.map((one) => (
           <RowLink key={one.id} href={`/d/${one.id}`} lead={<Status of={one.status} />}>
             {one.summary}
           </RowLink>
         ))}
-        {of.entries.map((one) => (
+        {entries.map((one) => (
           <RowLink key={one.id} href={`/e/${one.id}`} lead={<EntryType type={one.entry_type} />}>
             {one.summary}
           </RowLink>
         ))}
       </ul>
-      {of.affected_files.length > 0 && (
+      {files.length > 0 && (
         <div class="pad">
-          <Paths paths={of.affected_files} />
+          <Paths paths={files} />
         </div>
       )}
-      {of.entities.length > 0 && (
+      {entities.length > 0 && (
         <p class="note">
-          {of.entities.map((entity) => (
+          {entities.map((entity) => (
             <>
               <a key={entity.id} class="tag" href={`/n/${encodeURIComponent(entity.name)}`}>
                 {entity.name}

@@ -11,7 +11,7 @@ pub(super) const ASSETS: [(&str, &str, &[u8]); 8] = [
         include_bytes!("../../../../web/dist/LICENSES.txt"),
     ),
     (
-        "/assets/app-XCOS5LGL.js",
+        "/assets/app-GLQX37PK.js",
         "text/javascript; charset=utf-8",
         include_bytes!("../../../../web/dist/app.js"),
     ),
@@ -27,7 +27,7 @@ pub(super) const ASSETS: [(&str, &str, &[u8]); 8] = [
         include_bytes!("../../../../web/dist/later.js"),
     ),
     (
-        "/assets/lists-ALFTNZK6.js",
+        "/assets/lists-XWRSVYLA.js",
         "text/javascript; charset=utf-8",
         include_bytes!("../../../../web/dist/lists.js"),
     ),
