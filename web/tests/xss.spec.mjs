@@ -43,6 +43,8 @@ const STORING = {
       summary: s,
     },
   ],
+  confirm: (s, known) => [{ ids: [known.decision], reason: s }],
+  reanchor: (s, known) => [{ id: known.decision, at: s, to: s }],
   dismiss: (s, known) => [{ ids: [known.entry], reason: s }],
   features: (s) => [
     {
