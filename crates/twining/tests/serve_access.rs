@@ -354,3 +354,50 @@ fn t22_what_a_clone_forges_is_overwritten_or_refused() {
     let why = node.call(&machine, "why", json!({"scope": "src/"}));
     assert_eq!(why["decisions"][0]["summary"], "ours");
 }
+
+/// A server with the login of the guide: it may make roles, owns its database, and is no superuser.
+fn team_of_the_guide() -> Option<Team> {
+    let team = Team::with_empty_database("twining")?;
+    team.postgres.sql("postgres", "create role twining login createrole");
+    team.postgres.sql("postgres", "alter database test0 owner to twining");
+    Some(team)
+}
+
+#[test]
+fn the_guides_setup_works_with_a_login_that_is_no_superuser() {
+    let Some(team) = team_of_the_guide() else { return };
+    team.admin(&["migrate"]);
+    team.admin(&["tenant", "add", "acme"]);
+    team.admin(&["repo", "add", "acme", "shop"]);
+    let token = team.token("shop", "writer");
+    let node = team.node("n1");
+    assert!(post(&node, &token, "it works")["id"].is_string());
+    // Also where it was set up before that was granted.
+    team.postgres.sql("postgres", "revoke twining_app from twining");
+    assert_eq!(team.command(&["tenant", "list"]).output().expect("runs").status.code(), Some(2));
+    team.admin(&["migrate"]);
+    team.admin(&["migrate"]);
+    assert_eq!(team.admin(&["tenant", "list"])["tenants"][0]["name"], "acme");
+}
+
+#[test]
+fn a_login_that_cannot_put_on_record_what_it_does_does_nothing() {
+    let Some(team) = team_of_the_guide() else { return };
+    team.admin(&["migrate"]);
+    team.admin(&["tenant", "add", "acme"]);
+    team.postgres.sql("postgres", "revoke twining_app from twining");
+    let rows = || {
+        let count = "select (select count(*) from twining.tenant), (select count(*) from twining.token), (select count(*) from twining.audit)";
+        team.postgres.sql("test0", count)
+    };
+    assert_eq!(rows(), "1|0|1");
+    let flags = ["--tenant", "acme", "--repo", "*", "--role", "writer", "--name", "ada"];
+    let commands = [vec!["tenant", "add", "rival"], [&["token", "add"], &flags[..]].concat()];
+    for words in commands {
+        let output = team.command(&words).output().expect("runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("twining_app") && said.contains("serve migrate"), "{said}");
+    }
+    assert_eq!(rows(), "1|0|1");
+}

@@ -132,6 +132,14 @@ impl Database {
         Ok(within(client.query_one(EXCESS, &[])).await?.get(0))
     }
 
+    /// Fails unless the login may administer: act as the owner, and as the role that puts on
+    /// record what was done.
+    pub async fn check_admin_rights(&self) -> Result<(), ServiceError> {
+        drop(self.owner().await?);
+        drop(self.client().await?);
+        Ok(())
+    }
+
     /// What this node's writers committed.
     pub(crate) fn write_metrics(&self) -> &WriteMetrics {
         &self.0.writes
@@ -278,7 +286,7 @@ fn role_error(error: tokio_postgres::Error, role: &str) -> ServiceError {
             "the database has no schema of Twining yet; run `twining serve migrate`".to_owned(),
         ),
         Some(&SqlState::INSUFFICIENT_PRIVILEGE) => ServiceError::Settings(format!(
-            "this login may not act as `{role}`: grant it, or use the login that ran `twining serve migrate`"
+            "this login may not act as `{role}`: run `twining serve migrate` with it if it may make roles, or let a login that may do `grant {role} to` this one"
         )),
         _ => error.into(),
     }

@@ -169,6 +169,10 @@ pub(super) async fn run(
     database: &Database,
     style: OutputFormat,
 ) -> Result<ExitStatus, CommandError> {
+    if called != "serve migrate" {
+        // Before anything is written: what is done must also be put on record.
+        database.check_admin_rights().await?;
+    }
     let report = match called {
         "serve migrate" => {
             let done = database.migrate().await?;

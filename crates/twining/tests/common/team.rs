@@ -27,14 +27,19 @@ pub(crate) struct Team {
 impl Team {
     /// None where PostgreSQL is not installed, which is said aloud.
     pub(crate) fn new() -> Option<Self> {
-        let postgres = PostgresServer::start(Flushing::Off)?;
-        let url = postgres.database().url("postgres");
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let team = Self { postgres, url, dir };
+        let team = Self::with_empty_database("postgres")?;
         team.admin(&["migrate"]);
         team.admin(&["tenant", "add", "acme"]);
         team.admin(&["repo", "add", "acme", "shop"]);
         Some(team)
+    }
+
+    /// The same before anything is set up, for a login of the database.
+    pub(crate) fn with_empty_database(login: &str) -> Option<Self> {
+        let postgres = PostgresServer::start(Flushing::Off)?;
+        let url = postgres.database().url(login);
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        Some(Self { postgres, url, dir })
     }
 
     /// The program with the team's database.
