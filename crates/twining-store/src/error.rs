@@ -14,6 +14,14 @@ pub enum LogError {
     /// It cannot be reached.
     #[error("the log cannot be reached: {0}")]
     Unreachable(String),
+    /// It answers, but lets nobody in with this token at this address.
+    #[error("{why}")]
+    Denied {
+        /// What it does not accept.
+        why: String,
+        /// What to do about it.
+        hint: &'static str,
+    },
     /// It does not take the lines.
     #[error("the log rejected it: {0}")]
     Refused(String),
@@ -118,6 +126,7 @@ impl StoreError {
             Self::NoDecision { .. } => "NOT_FOUND",
             Self::Unfinished(_) => "UNFINISHED",
             Self::Log(LogError::Refused(_)) => "LOG_REFUSED",
+            Self::Log(LogError::Denied { .. }) => "LOG_DENIED",
             Self::Log(_) => "LOG_ERROR",
         }
     }
@@ -163,6 +172,10 @@ impl StoreError {
             Self::Log(LogError::TooNew { .. }) => {
                 "update twining; until then the memory can be read as far as it was followed"
             }
+            Self::Log(LogError::Denied { hint, .. }) => hint,
+            Self::Log(LogError::Refused(_)) => {
+                "the same again is refused again; if a role is missing, ask an administrator for a token that has it, and run `twining link URL` with it"
+            }
             Self::Log(LogError::Behind) => "others are writing a lot right now; try again",
             Self::Log(_) => "nothing is lost: try again when the log can be reached",
             Self::Index(_) => {
@@ -178,7 +191,12 @@ impl StoreError {
     pub fn is_offline(&self) -> bool {
         matches!(
             self,
-            Self::Log(LogError::Unreachable(_) | LogError::Unknown(_) | LogError::Behind)
+            Self::Log(
+                LogError::Unreachable(_)
+                    | LogError::Denied { .. }
+                    | LogError::Unknown(_)
+                    | LogError::Behind
+            )
         )
     }
 

@@ -254,10 +254,75 @@ fn a_node_is_seen_and_ends_in_order() {
 fn linked(team: &Team, node: &ServiceNode) -> Project {
     let project = Project::new();
     let token = team.token_of("acme", "shop", "writer", "machine");
-    let address = format!("http://127.0.0.1:{}/acme/shop", node.port);
-    let ran = project.run_with(&["link", &address, "--yes"], &format!("{token}\n"));
-    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(link(&project, node, "/acme/shop", &token)["linked"], true);
     project
+}
+
+/// What `link` answers.
+fn link(project: &Project, node: &ServiceNode, path: &str, token: &str) -> Value {
+    let address = format!("http://127.0.0.1:{}{path}", node.port);
+    let ran = project.run_with(&["link", &address, "--yes", "--json"], &format!("{token}\n"));
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
+}
+
+/// What a command answers that fails.
+fn error_of(project: &Project, words: &[&str]) -> Value {
+    let ran = project.run(&[words, &["--json"]].concat());
+    assert_eq!(ran.code, 1, "{ran:?}");
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|error| panic!("{error}: {ran:?}"))
+}
+
+#[test]
+fn what_the_service_refuses_is_neither_synced_nor_out_of_reach() {
+    let Some(team) = Team::new() else { return };
+    let (node, reader) = (team.node("n1"), team.token("shop", "reader"));
+    let clone = Project::new();
+    clone.json(&["post", "finding", "before the link"]);
+    let answer = link(&clone, &node, "/acme/shop", &reader);
+    assert_eq!((&answer["refused"], &answer["synced"]), (&json!(1), &json!(false)), "{answer}");
+    let posted = clone.json(&["post", "finding", "mine"]);
+    assert_eq!(posted["synced"], false, "{posted}");
+    let why = posted["sync_refused"].as_str().expect("a reason");
+    assert!(why.contains("`writer`") && why.contains("twining sync refused"), "{why}");
+    let said = clone.run(&["post", "finding", "in words"]).stderr;
+    assert!(said.contains("refused it") && said.contains("twining sync refused"), "{said}");
+    let synced = clone.run(&["sync"]);
+    assert_eq!(synced.code, 3, "{synced:?}");
+    assert!(synced.stdout.contains("not all"), "{synced:?}");
+    let checked = clone.run(&["doctor"]).stdout;
+    assert!(checked.contains("everything that was not refused is sent"), "{checked}");
+    let claimed = error_of(&clone, &["claim", "src/"]);
+    assert_eq!(claimed["code"], "LOG_REFUSED", "{claimed}");
+    assert!(!claimed.to_string().contains("cannot be reached"), "{claimed}");
+    assert!(claimed["message"].as_str().expect("text").contains("`writer`"), "{claimed}");
+    assert!(claimed["hint"].as_str().expect("text").contains("ask an administrator"), "{claimed}");
+}
+
+#[test]
+fn a_token_and_an_address_that_are_not_accepted_are_named_with_a_way_forward() {
+    let Some(team) = Team::new() else { return };
+    let (node, clone) = (team.node("n1"), Project::new());
+    let token = team.token("shop", "writer");
+    let wrong = link(&clone, &node, "/acme/nothing", &token);
+    assert_eq!(wrong["code"], "LOG_DENIED", "{wrong}");
+    assert!(wrong["message"].as_str().expect("text").contains("no such repository"), "{wrong}");
+    assert!(wrong["hint"].as_str().expect("text").contains("check the address"), "{wrong}");
+    let answer = link(&clone, &node, "/acme/shop/mcp", &token);
+    assert_eq!(answer["linked"], true, "{answer}");
+    team.admin(&["token", "revoke", token.split('_').nth(1).expect("an id")]);
+    eventually("it is revoked", || node.get("/acme/shop/v1/claims", &token).status == 401);
+    for words in [&["sync"][..], &["claim", "src/"], &["sync"]] {
+        let denied = error_of(&clone, words);
+        assert_eq!(denied["code"], "LOG_DENIED", "{denied}");
+        assert!(denied["message"].as_str().expect("text").contains("not accept the token"));
+        assert!(denied["hint"].as_str().expect("text").contains("twining link"), "{denied}");
+        assert!(!denied.to_string().contains("can be reached"), "{denied}");
+    }
+    assert_eq!(clone.json(&["post", "finding", "waits"])["synced"], false);
+    let warnings = clone.json(&["status"])["warnings"].to_string();
+    assert!(warnings.contains("not accept the token: ask an administrator"), "{warnings}");
+    link(&clone, &node, "/acme/shop", &team.token("shop", "writer"));
+    assert_eq!(clone.json(&["post", "finding", "goes on"])["synced"], true);
 }
 
 #[test]

@@ -134,7 +134,9 @@ impl From<LogError> for ApiError {
     fn from(error: LogError) -> Self {
         match error {
             LogError::Behind => Self::behind(),
-            LogError::Unknown(_) | LogError::Unreachable(_) => Self::unavailable(),
+            LogError::Unknown(_) | LogError::Unreachable(_) | LogError::Denied { .. } => {
+                Self::unavailable()
+            }
             LogError::Refused(why) => Self::new(StatusCode::CONFLICT, "refused", why),
             error @ LogError::TooNew { .. } => {
                 Self::new(StatusCode::CONFLICT, "too_new", error.to_string())

@@ -17,7 +17,7 @@ use crate::cli::past_project::PastProject;
 use crate::cli::tool_commands::{TOOL_COMMANDS, ToolCall, ToolCommand};
 use crate::cli::usage_errors;
 use crate::commands::VERBS;
-use crate::link::TeamLink;
+use crate::link::{SentState, TeamLink};
 use crate::output::{self, OutputFormat};
 use crate::project::{CommandContext, Project, caller_at_cli, checked_agent};
 use crate::render::command_error::{CommandError, ExitStatus};
@@ -307,6 +307,7 @@ fn run_verb(
     let drained = project.engine.drain_queues(&caller, &project.history);
     let link = if effect == Effect::Reads { None } else { TeamLink::of(project.engine.store()) };
     let context = CommandContext { flags: Some(matches), ..project.context(caller, authority) };
+    let refused = link.as_ref().map_or(0, TeamLink::refused_count);
     // If this fails too, it is for the same reason, which is reported once.
     let answer = match &link {
         Some(link) if link::needs_log(verb.name) => {
@@ -315,15 +316,21 @@ fn run_verb(
         _ => (verb.run)(&context, fields),
     }
     .map_err(in_flags)?;
-    let synced = link.map(|link| link.deliver());
+    let sent = link.map(|link| link.deliver(refused));
     if let Err(failure) = drained {
         // What hooks queued can wait; what the person asked for cannot.
         output::warn_about(&CommandError::from(failure));
     }
-    let json = || link::with_synced(answer.to_json(), synced);
+    let json = || link::with_synced(answer.to_json(), sent.as_ref());
     let ending = output::answer(style, json, |page| answer.show(page), answer.ending());
-    if synced == Some(false) && style == OutputFormat::Words {
-        output::note("not sent to the team yet; `twining sync` tries again");
+    match &sent {
+        Some(SentState::Waits) if style == OutputFormat::Words => {
+            output::note("not sent to the team yet; `twining sync` tries again");
+        }
+        Some(SentState::Refused(why)) if style == OutputFormat::Words => {
+            output::note(&link::refusal_words(why));
+        }
+        _ => {}
     }
     if effect == Effect::Reads {
         project.finish_reads();

@@ -184,7 +184,7 @@ fn carry_out(
         "settings": kept.display().to_string(),
         "received": joined.received, "sent": joined.missing, "refused": refused,
         "untracked": if untracked.is_ok() { tracked.len() } else { 0 },
-        "synced": delivered.is_ok(), "next": next,
+        "synced": delivered.is_ok() && refused == 0, "next": next,
     });
     let show = |page: &mut TextPage| {
         page.line([good("linked to"), place(address)]);
@@ -269,6 +269,10 @@ fn address(given: &str) -> Result<String, CommandError> {
         return refused("must begin with https://");
     };
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    // The address of its MCP server, as `serve repo add` says it.
+    if let Some(repository) = path.strip_suffix("/mcp").filter(|path| path.contains('/')) {
+        return self::address(&format!("{scheme}://{host}/{repository}"));
+    }
     if host.contains('@') || address.contains(['?', '#', ' ', '\\']) {
         return refused("must have no user, query or fragment");
     }
@@ -310,6 +314,10 @@ fn token(file: Option<&PathBuf>) -> Result<String, CommandError> {
 }
 
 fn unreachable(address: &str, error: &LogError) -> CommandError {
+    if let LogError::Denied { why, hint } = error {
+        return CommandError::unavailable("LOG_DENIED", format!("{address}: {why}"))
+            .with_hint(format!("nothing was changed; {hint}"));
+    }
     CommandError::unavailable("OFFLINE", format!("{address} does not answer as a log: {error}"))
         .with_hint("check the address and the token; nothing was changed")
 }
@@ -332,6 +340,12 @@ mod tests {
             "http://[::1]:8080/acme/shop",
         ] {
             assert!(address(good).is_ok(), "{good}");
+        }
+        for (given, meant) in [
+            ("https://memory.example.org/acme/shop/mcp", "https://memory.example.org/acme/shop"),
+            ("https://memory.example.org/acme/mcp/", "https://memory.example.org/acme/mcp"),
+        ] {
+            assert_eq!(address(given).ok().as_deref(), Some(meant));
         }
         for bad in [
             "http://memory.example.org/acme/shop",

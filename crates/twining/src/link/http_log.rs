@@ -27,6 +27,12 @@ const MAX_LINES: usize = 1024;
 /// Words of a refusal for one line, not for whoever sends it.
 const REFUSALS: [&str; 4] = ["refused", "invalid", "too_large", "insufficient_scope"];
 
+/// What to do about a token, an address or a role.
+const NEW_TOKEN: &str = "ask an administrator for a new token, and run `twining link URL` with it";
+const OTHER_ADDRESS: &str = "check the address, https://host/tenant/repository, and which repositories the token is for; then run `twining link URL`";
+const HIGHER_ROLE: &str =
+    "ask an administrator for a token that may do this, and run `twining link URL` with it";
+
 /// The log of one repository of a service.
 #[derive(Clone)]
 pub(crate) struct HttpLog {
@@ -269,7 +275,8 @@ impl Log for HttpLog {
 /// A question changes nothing: whether it arrived does not matter.
 fn unreachable(error: LogError) -> LogError {
     match error {
-        LogError::Unknown(why) | LogError::Refused(why) => LogError::Unreachable(why),
+        LogError::Unknown(why) => LogError::Unreachable(why),
+        LogError::Refused(why) => LogError::Denied { why, hint: HIGHER_ROLE },
         error => error,
     }
 }
@@ -282,11 +289,17 @@ fn rejected(status: u16, bytes: &[u8]) -> LogError {
         409 if error == "behind" => LogError::Behind,
         400..=499 if REFUSALS.contains(&error.as_str()) => LogError::Refused(why),
         400 | 413 | 422 => LogError::Refused(why),
-        401 => LogError::Unreachable(format!("the service does not accept the token: {why}")),
+        401 => denied("the service does not accept the token", NEW_TOKEN),
+        403 => denied(&format!("the service does not serve this: {why}"), OTHER_ADDRESS),
+        404 => denied("the service has no such repository for this token", OTHER_ADDRESS),
         // Also where it is up: nothing was taken, and nothing is lost by waiting.
         300..=499 => LogError::Unreachable(why),
         _ => LogError::Unknown(why),
     }
+}
+
+fn denied(why: &str, hint: &'static str) -> LogError {
+    LogError::Denied { why: why.to_owned(), hint }
 }
 
 fn parsed<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<T, LogError> {

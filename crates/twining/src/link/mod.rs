@@ -21,4 +21,4 @@ pub(crate) use command::{link, link_flags, unlink, unlink_flags};
 pub(crate) use server_link::ServerLink;
 pub(crate) use sync_command::{sync, sync_flags};
 pub(crate) use sync_state::{sync_checks, sync_warnings};
-pub(crate) use team_link::{TeamLink, needs_log, with_synced};
+pub(crate) use team_link::{SentState, TeamLink, needs_log, refusal_words, with_synced};

@@ -103,10 +103,11 @@ fn exchange(project: &Project, style: OutputFormat) -> Result<ExitStatus, Comman
     });
     let show = |page: &mut TextPage| {
         let (sent, received) = (count(delivery.sent as u64, "line"), count(received, "line"));
-        page.line([good("synced:"), dim(format!("sent {sent}, received {received}"))]);
+        let label = if refused.is_empty() { good("synced:") } else { warn("synced, but not all:") };
+        page.line([label, dim(format!("sent {sent}, received {received}"))]);
         show_lines(page, &refused);
     };
-    let ending = if delivery.refused > 0 { ExitStatus::FoundProblems } else { ExitStatus::Done };
+    let ending = if refused.is_empty() { ExitStatus::Done } else { ExitStatus::FoundProblems };
     Ok(output::answer(style, || answer, show, ending))
 }
 

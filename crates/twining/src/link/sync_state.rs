@@ -29,6 +29,8 @@ pub(super) struct SyncState {
     pub failing_since: Option<Time>,
     /// Why not.
     pub reason: Option<String>,
+    /// Whether it answered, and did not let us in.
+    pub is_denied: bool,
     /// The version of lines that we cannot read.
     pub too_new: Option<u32>,
 }
@@ -47,7 +49,8 @@ impl SyncState {
             Err(error) => Self {
                 failed_at: Some(now),
                 failing_since: before.failing_since.or(Some(now)),
-                reason: Some(text::excerpt(&error.to_string(), 300)),
+                reason: Some(text::excerpt(&reason_of(error), 300)),
+                is_denied: matches!(error, StoreError::Log(LogError::Denied { .. })),
                 too_new: match error {
                     StoreError::Log(LogError::TooNew { found, .. }) => Some(*found),
                     _ => None,
@@ -65,8 +68,17 @@ impl SyncState {
 
     /// How much longer nobody waits for the service.
     pub(super) fn pause_left(&self, now: Time) -> Option<Duration> {
-        let failed = now.since(self.failed_at.filter(|_| self.failing_since.is_some())?);
+        let is_away = self.failing_since.is_some() && !self.is_denied;
+        let failed = now.since(self.failed_at.filter(|_| is_away)?);
         CLOSED_FOR.checked_sub(failed)
+    }
+}
+
+/// Why nothing is exchanged, and what ends that where waiting does not.
+fn reason_of(error: &StoreError) -> String {
+    match error {
+        StoreError::Log(LogError::Denied { why, hint }) => format!("{why}: {hint}"),
+        error => error.to_string(),
     }
 }
 
@@ -116,6 +128,7 @@ fn findings(store: &Store) -> Vec<SyncFinding> {
 fn exchange(outbox: &OutboxState, state: &SyncState) -> SyncFinding {
     let waiting = match outbox.since {
         Some(since) => format!("{} not sent yet, the oldest of {since}", counted(outbox.waiting)),
+        None if outbox.refused > 0 => "everything that was not refused is sent".to_owned(),
         None => "everything is sent".to_owned(),
     };
     if let Some(since) = state.failing_since {

@@ -10,6 +10,7 @@ use twining_store::{Durability, LogError, Store, StoreError};
 
 use super::http_log::HttpLog;
 use super::settings::LinkSettings;
+use super::sync_command::copy_of;
 use super::sync_state::SyncState;
 use crate::render::command_error::CommandError;
 
@@ -27,12 +28,31 @@ pub(crate) fn needs_log(verb: &str) -> bool {
     NEED_LOG.contains(&verb)
 }
 
+/// What became of what a call wrote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SentState {
+    /// The log has it.
+    Sent,
+    /// It waits in the outbox.
+    Waits,
+    /// The log refused it, for this reason.
+    Refused(String),
+}
+
 /// A verb's answer, with whether the log has everything where the folder is linked.
-pub(crate) fn with_synced(mut answer: Value, synced: Option<bool>) -> Value {
-    if let (Some(answer), Some(synced)) = (answer.as_object_mut(), synced) {
-        answer.insert("synced".to_owned(), Value::Bool(synced));
+pub(crate) fn with_synced(mut answer: Value, sent: Option<&SentState>) -> Value {
+    if let (Some(answer), Some(sent)) = (answer.as_object_mut(), sent) {
+        answer.insert("synced".to_owned(), Value::Bool(*sent == SentState::Sent));
+        if let SentState::Refused(why) = sent {
+            answer.insert("sync_refused".to_owned(), Value::String(refusal_words(why)));
+        }
     }
     answer
+}
+
+/// Says that the log refused what was written.
+pub(crate) fn refusal_words(why: &str) -> String {
+    format!("the team's log refused it: {why}; it is in this folder alone: `twining sync refused`")
 }
 
 /// The link of an open project.
@@ -64,16 +84,27 @@ impl TeamLink {
         Self { store: Arc::clone(store), log }
     }
 
-    /// Sends what waits, if the log answers at once. Returns whether nothing waits any more.
-    pub(crate) fn deliver(&self) -> bool {
-        let waits = || self.store.outbox().has_waiting().unwrap_or(true);
-        if self.log.is_closed() || !waits() {
-            return !waits();
+    /// How many changes the log has refused so far.
+    pub(crate) fn refused_count(&self) -> usize {
+        self.store.outbox().refused().map_or(0, |refused| refused.len())
+    }
+
+    /// Sends what waits, if the log answers at once. `refused_before` is how many changes were
+    /// refused before the call wrote.
+    pub(crate) fn deliver(&self, refused_before: usize) -> SentState {
+        let outbox = self.store.outbox();
+        if !self.log.is_closed() && outbox.has_waiting().unwrap_or(true) {
+            let log = self.log.until(Instant::now() + DELIVERY_WAIT);
+            self.note(&outbox.deliver(&log).map(drop));
         }
-        let log = self.log.until(Instant::now() + DELIVERY_WAIT);
-        let delivered = self.store.outbox().deliver(&log);
-        self.note(&delivered.map(drop));
-        !waits()
+        if outbox.has_waiting().unwrap_or(true) {
+            return SentState::Waits;
+        }
+        // Also if another process sent it.
+        match outbox.refused().unwrap_or_default().get(refused_before..) {
+            Some([.., last]) => SentState::Refused(last.reason.clone()),
+            _ => SentState::Sent,
+        }
     }
 
     /// Remembers whether the log answered.
@@ -83,6 +114,8 @@ impl TeamLink {
             return;
         }
         match answer {
+            // It answers at once: nobody has to be spared a wait.
+            Err(StoreError::Log(LogError::Denied { .. })) => self.log.reopen(),
             Err(error) if error.is_offline() => self.log.close_for(CLOSED_FOR),
             Err(StoreError::Log(LogError::TooNew { found, .. })) => {
                 self.store.follower().note_too_new(*found);
@@ -99,7 +132,7 @@ impl TeamLink {
         run: impl Fn() -> Result<T, CommandError>,
     ) -> Result<T, CommandError> {
         for _ in 0..TRIES {
-            let version = self.take_over_claims().map_err(|error| self.offline(verb, &error))?;
+            let version = self.take_over_claims().map_err(|error| self.not_done(verb, &error))?;
             let before = self.claims_here()?;
             let answer = run()?;
             let after = self.claims_here()?;
@@ -112,7 +145,7 @@ impl TeamLink {
                 Err(error) => {
                     // Not ours until everybody knows.
                     self.write_claims(before)?;
-                    return Err(self.offline(verb, &error.into()));
+                    return Err(self.not_done(verb, &error.into()));
                 }
             }
         }
@@ -139,7 +172,20 @@ impl TeamLink {
         self.store.write(Durability::Normal, &Change { claims: Some(body), ..Change::default() })
     }
 
-    fn offline(&self, verb: &str, error: &StoreError) -> CommandError {
+    fn not_done(&self, verb: &str, error: &StoreError) -> CommandError {
+        if let StoreError::Log(LogError::Refused(_) | LogError::Denied { .. }) = error {
+            let why = match error {
+                StoreError::Log(LogError::Refused(why)) => {
+                    format!("the team's log refused `{verb}`: {why}")
+                }
+                error => {
+                    self.note(&Err(copy_of(error)));
+                    format!("`{verb}` needs the team's log: {error}")
+                }
+            };
+            let refused = CommandError::unavailable(error.code(), why);
+            return refused.with_hint(error.hint().unwrap_or_default());
+        }
         self.note(&Err(StoreError::from(LogError::Unreachable(error.to_string()))));
         let known = SyncState::read(&self.store);
         let seen = known.answered_at.map_or_else(

@@ -210,13 +210,15 @@ impl ServerState {
         let ctx = project.context(self.caller(client), authority);
         // Also before a read: the sync worker starts with the first call after the link.
         let link = self.link(&project).filter(|_| verb.effect != Effect::Reads);
+        let refused = link.as_ref().map_or(0, TeamLink::refused_count);
         let answer = match &link {
             Some(link) if link::needs_log(verb.name) => {
                 link.run_online(verb.name, || (verb.run)(&ctx, fields.clone()))?
             }
             _ => (verb.run)(&ctx, fields)?,
         };
-        let answer = link::with_synced(answer.to_json(), link.map(|link| link.deliver()));
+        let sent = link.map(|link| link.deliver(refused));
+        let answer = link::with_synced(answer.to_json(), sent.as_ref());
         // Any call is a sign of life; what it costs comes once a minute.
         project.engine.heartbeat(&ctx.caller);
         Ok(answer)
