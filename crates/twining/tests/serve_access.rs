@@ -355,6 +355,30 @@ fn t22_what_a_clone_forges_is_overwritten_or_refused() {
     assert_eq!(why["decisions"][0]["summary"], "ours");
 }
 
+#[test]
+fn every_refusal_says_what_to_do() {
+    let Some(team) = Team::new() else { return };
+    let (reader, writer) = (team.token("shop", "reader"), team.token("shop", "writer"));
+    let node = team.node_with("n1", &["--token-rate", "1"]);
+    let append = "/acme/shop/v1/append";
+    let other_host =
+        "GET /acme/shop/v1/claims HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n";
+    let mut replies = vec![
+        node.get("/acme/shop/v1/claims", ""),
+        node.get("/acme/nothing/v1/claims", &writer),
+        node.send(other_host),
+        node.post(append, &reader, &json!({"base": "any", "lines": []})),
+        node.post(append, &writer, &json!({"base": "any"})),
+    ];
+    let flood = (0..300).map(|_| node.get("/acme/shop/v1/claims", &writer));
+    replies.extend(flood.into_iter().find(|reply| reply.status == 429));
+    let statuses: Vec<u16> = replies.iter().map(|reply| reply.status).collect();
+    assert_eq!(statuses, [401, 404, 403, 403, 400, 429]);
+    for reply in replies {
+        assert!(reply.json()["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{reply:?}");
+    }
+}
+
 /// A server with the login of the guide: it may make roles, owns its database, and is no superuser.
 fn team_of_the_guide() -> Option<Team> {
     let team = Team::with_empty_database("twining")?;

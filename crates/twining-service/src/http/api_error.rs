@@ -45,6 +45,7 @@ impl ApiError {
     /// The body makes no sense.
     pub(super) fn invalid(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid", message)
+            .with_hint("docs/reference/service.md has the form of every request")
     }
 
     /// No token, or none that is good; `metadata` is where a client learns how to get one.
@@ -63,45 +64,53 @@ impl ApiError {
         let message = format!("the access token has none of our scopes, such as `{scope}`");
         let url = metadata.map(|url| format!(", resource_metadata=\"{url}\"")).unwrap_or_default();
         let challenge = format!("Bearer error=\"insufficient_scope\", scope=\"{scope}\"{url}");
-        let error = Self::new(StatusCode::FORBIDDEN, "insufficient_scope", message);
+        let error = Self::new(StatusCode::FORBIDDEN, "insufficient_scope", message)
+            .with_hint("log in again and agree to one of the scopes");
         Self { challenge: Some(challenge), ..error }
     }
 
     /// A request from another site, or for another.
     pub(super) fn wrong_host() -> Self {
         Self::new(StatusCode::FORBIDDEN, "forbidden", "this host or origin is not served")
+            .with_hint("use the address that the service is run under")
     }
 
     /// A role that is too low.
     pub(super) fn needs_role(needed: AccessRole) -> Self {
         let message = format!("this needs the role `{}`", needed.as_str());
         Self::new(StatusCode::FORBIDDEN, "insufficient_scope", message)
+            .with_hint("ask an administrator for a token with that role")
     }
 
     /// Nothing there, or nothing for this token: the answer is the same.
     pub(super) fn not_found() -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", "there is no such repository or route")
+            .with_hint("check the address, and which repositories the token is for")
     }
 
     /// No such session, or that of another: the client begins a new one.
     pub(super) fn no_session() -> Self {
         Self::new(StatusCode::NOT_FOUND, "no_session", "there is no such session")
+            .with_hint("begin a new one with `initialize`")
     }
 
     /// Too many requests.
     pub(super) fn too_many(wait_seconds: u64) -> Self {
         Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many", "too many calls; wait a moment")
+            .with_hint("send it again after the seconds in `Retry-After`")
             .retry_after(wait_seconds.max(1))
     }
 
     /// A body that is too large.
     pub(super) fn too_large() -> Self {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", "the body is too large")
+            .with_hint("send less at once")
     }
 
     /// A body that does not arrive.
     pub(super) fn too_slow() -> Self {
         Self::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the body did not arrive in time")
+            .with_hint("send it again")
     }
 
     /// Others were quicker.
@@ -137,9 +146,11 @@ impl From<LogError> for ApiError {
             LogError::Unknown(_) | LogError::Unreachable(_) | LogError::Denied { .. } => {
                 Self::unavailable()
             }
-            LogError::Refused(why) => Self::new(StatusCode::CONFLICT, "refused", why),
+            LogError::Refused(why) => Self::new(StatusCode::CONFLICT, "refused", why)
+                .with_hint("the same again is refused again"),
             error @ LogError::TooNew { .. } => {
                 Self::new(StatusCode::CONFLICT, "too_new", error.to_string())
+                    .with_hint("whoever runs the service must update this node")
             }
         }
     }
@@ -155,7 +166,8 @@ impl From<StoreError> for ApiError {
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "internal",
                 format!("the node's folder failed: {}", error.code()),
-            ),
+            )
+            .with_hint("whoever runs the service finds the cause in the node's log"),
         }
     }
 }
