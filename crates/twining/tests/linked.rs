@@ -258,6 +258,32 @@ fn after_unlink_the_files_are_complete_and_git_may_track_them_again() {
 }
 
 #[test]
+fn a_folder_that_is_not_linked_is_left_alone_by_unlink() {
+    let project = Project::new();
+    post(&project, "makes the folder");
+    let ignored = project.path().join(".twining/.gitignore");
+    // As in a clone of a project that others have linked.
+    let text = std::fs::read_to_string(&ignored).expect("reads");
+    let block = "# >>> twining link >>> the team's log has the records\n/blackboard.jsonl\n# <<< twining link <<<\n";
+    std::fs::write(&ignored, format!("{text}{block}")).expect("writes");
+    let before = std::fs::read_to_string(&ignored).expect("reads");
+    let ran = by_person(&project, &["unlink"]);
+    assert_eq!((ran.code, &answer_of(&ran)["was_linked"]), (0, &json!(false)), "{ran:?}");
+    assert_eq!(std::fs::read_to_string(&ignored).expect("reads"), before);
+}
+
+#[test]
+fn a_token_file_that_is_not_there_is_named() {
+    let project = Project::new();
+    let address = "https://memory.example.org/acme/shop";
+    let ran = by_person(&project, &["link", address, "--yes", "--token-file", "no/such.token"]);
+    assert_eq!(ran.code, 1, "{ran:?}");
+    let answer = answer_of(&ran);
+    assert!(answer["message"].as_str().expect("text").contains("`no/such.token`"), "{answer}");
+    assert!(answer["hint"].as_str().expect("text").contains("--token-file"), "{answer}");
+}
+
+#[test]
 fn a_wrong_token_changes_nothing() {
     let server = TeamServer::start();
     let project = Project::new();
@@ -323,6 +349,7 @@ fn link_takes_the_records_out_of_gits_index_and_unlink_lets_them_back() {
     let output = project.command_of("sh", &["-c", &next]).output().expect("runs");
     assert!(output.status.success(), "{output:?}");
     assert_eq!(git(&project, &["status", "--porcelain"]), "", "nothing is left over");
+    assert_eq!(link(&project, &server)["next"], "", "there is nothing to commit");
     by_person(&project, &["unlink"]);
     git(&project, &["add", ".twining"]);
     assert!(git(&project, &["ls-files", ".twining"]).contains("blackboard.jsonl"));

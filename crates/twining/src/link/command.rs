@@ -176,7 +176,7 @@ fn carry_out(
     let refused = store.outbox().state()?.refused;
     let next = match &untracked {
         Err(_) => untrack_command(),
-        Ok(()) if git.shape().is_some() => COMMIT_COMMAND.to_owned(),
+        Ok(()) if git.shape().is_some() && has_changed(&git) => COMMIT_COMMAND.to_owned(),
         Ok(()) => String::new(),
     };
     let answer = json!({
@@ -233,6 +233,14 @@ pub(crate) fn unlink(
         return Err(person_check::required(&format!("only a person unlinks a folder, and {why}")));
     }
     let store = project.engine.store();
+    if !store.outbox().is_linked()? && LinkSettings::of(store).is_none() {
+        return Ok(output::answer(
+            style,
+            || json!({"linked": false, "was_linked": false}),
+            |page| page.line([plain("this folder is not linked to a team; nothing was changed")]),
+            ExitStatus::Done,
+        ));
+    }
     let waiting = store.outbox().state()?.waiting;
     if waiting > 0 && !given.get_flag("discard") {
         return Err(CommandError::unavailable(
@@ -247,7 +255,7 @@ pub(crate) fn unlink(
     store.housekeep()?;
     Ok(output::answer(
         style,
-        || json!({"linked": false, "unsent": waiting, "next": TRACK_COMMAND}),
+        || json!({"linked": false, "was_linked": true, "unsent": waiting, "next": TRACK_COMMAND}),
         |page| {
             page.line([good("unlinked")]);
             page.line([dim("the files have every record; git ignores them no longer")]);
@@ -305,7 +313,11 @@ fn token(file: Option<&PathBuf>) -> Result<String, CommandError> {
         }
         None => std::io::stdin().take(TOKEN_BYTES).read_to_string(&mut text),
     };
-    read.map_err(|error| CommandError::of_error("INPUT", &error))?;
+    read.map_err(|error| {
+        let from = file.map_or_else(|| "stdin".to_owned(), |file| format!("`{}`", file.display()));
+        CommandError::unavailable("INPUT", format!("the token cannot be read from {from}: {error}"))
+            .with_hint("name a file that has the token and nothing else: --token-file FILE")
+    })?;
     let token = text.trim();
     if token.is_empty() || token.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return Err(CommandError::misuse("the token must be one word"));
@@ -320,6 +332,11 @@ fn unreachable(address: &str, error: &LogError) -> CommandError {
     }
     CommandError::unavailable("OFFLINE", format!("{address} does not answer as a log: {error}"))
         .with_hint("check the address and the token; nothing was changed")
+}
+
+/// Whether the folder has something to commit; also where nothing was committed yet.
+fn has_changed(git: &Git) -> bool {
+    git.changed_in("HEAD", ".twining").is_none_or(|files| !files.is_empty())
 }
 
 fn untrack_command() -> String {
