@@ -116,6 +116,10 @@ pub struct Claim {
     /// In which session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
+    /// Whose token it was shared with: agents on other machines may have the same name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub principal: Option<String>,
     /// Files and directories, relative to the project.
     #[serde(default)]
     pub paths: Vec<String>,

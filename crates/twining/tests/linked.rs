@@ -204,6 +204,28 @@ fn a_claim_holds_for_every_clone_and_needs_the_log() {
 }
 
 #[test]
+fn a_claim_that_was_released_elsewhere_is_gone_after_sync() {
+    let server = TeamServer::start();
+    let (first, second) = (linked(&server), linked(&server));
+    first.json(&["--agent", "ada", "claim", "src/"]);
+    second.json(&["sync"]);
+    let seen = |project: &Project| project.json(&["claim", "--action", "list"])["claims"].clone();
+    assert_eq!(seen(&second)[0]["agent_id"], "ada");
+    first.json(&["--agent", "ada", "claim", "--action", "release"]);
+    second.json(&["sync"]);
+    server.set_down(true);
+    assert_eq!(seen(&second), json!([]));
+    server.set_down(false);
+    // A list asks by itself.
+    first.json(&["sync"]);
+    first.json(&["--agent", "ada", "claim", "docs/"]);
+    second.json(&["sync"]);
+    assert_eq!(seen(&second)[0]["paths"], json!(["docs"]));
+    first.json(&["--agent", "ada", "claim", "--action", "release"]);
+    assert_eq!(seen(&second), json!([]));
+}
+
+#[test]
 fn a_tracked_file_that_names_a_service_does_nothing_and_is_named() {
     let server = TeamServer::start();
     let project = Project::new();

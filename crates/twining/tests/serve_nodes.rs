@@ -299,6 +299,31 @@ fn what_the_service_refuses_is_neither_synced_nor_out_of_reach() {
 }
 
 #[test]
+fn agents_of_one_name_with_different_tokens_hold_different_claims() {
+    let Some(team) = Team::new() else { return };
+    let node = team.node("n1");
+    let clones = ["agent", "machine"].map(|kind| {
+        let (project, token) = (Project::new(), team.token_of("acme", "shop", "writer", kind));
+        assert_eq!(link(&project, &node, "/acme/shop", &token)["linked"], true);
+        project
+    });
+    let claimed = clones[0].json(&["claim", "src/"]);
+    assert_eq!(claimed["claim"]["principal"], "agent-writer", "{claimed}");
+    for words in [&["claim", "src/auth"][..], &["claim", "src/", "--action", "release"]] {
+        let refused = error_of(&clones[1], words);
+        assert_eq!(refused["code"], "CLAIMED", "{refused}");
+        assert!(refused["message"].as_str().expect("text").contains("agent-writer"), "{refused}");
+    }
+    let all = clones[1].json(&["claim", "--action", "release"]);
+    assert_eq!(all["claims"].as_array().map(Vec::len), Some(1), "{all}");
+    // Its own it renews and releases.
+    clones[0].json(&["claim", "src/"]);
+    let released = clones[0].json(&["claim", "--action", "release"]);
+    assert_eq!(released["claims"], json!([]), "{released}");
+    clones[1].json(&["claim", "src/auth"]);
+}
+
+#[test]
 fn a_token_and_an_address_that_are_not_accepted_are_named_with_a_way_forward() {
     let Some(team) = Team::new() else { return };
     let (node, clone) = (team.node("n1"), Project::new());

@@ -223,8 +223,14 @@ pub(crate) fn current_claims(agent_files: &AgentFiles, now: Time) -> Vec<Claim> 
 /// choose their names: two sessions called `main` are different, and a caller without a session
 /// matches neither.
 pub(crate) fn is_mine(claim: &Claim, caller: &Caller) -> bool {
-    claim.agent_id == caller.agent
+    is_namesake(claim, caller)
         && (claim.session_id.is_none() || claim.session_id == caller.origin.session)
+}
+
+/// Whether a claim is of an agent of this name, and not of another token's.
+fn is_namesake(claim: &Claim, caller: &Caller) -> bool {
+    let principals = claim.principal.as_ref().zip(caller.origin.principal.as_ref());
+    claim.agent_id == caller.agent && principals.is_none_or(|(claim, caller)| claim == caller)
 }
 
 /// The path of a claim that a place lies in or covers.
@@ -308,6 +314,7 @@ fn take(
         id: stamp.ids.next().into(),
         agent_id: stamp.caller.agent.clone(),
         session_id: stamp.caller.origin.session.clone(),
+        principal: stamp.caller.origin.principal.clone(),
         paths: paths.iter().map(name).collect(),
         feature: feature.clone(),
         reason: reason.clone().or(before).unwrap_or_else(|| NO_REASON.to_owned()),
@@ -334,9 +341,9 @@ fn release(
     // A named claim can be released by any person, and by an agent of the same name: its session
     // may have crashed.
     let may = |claim: &Claim| {
-        let is_namesake = claim.agent_id == stamp.caller.agent;
-        is_mine(claim, stamp.caller)
-            || (!all && (stamp.caller.origin.trust == Trust::Human || is_namesake))
+        let may_free =
+            stamp.caller.origin.trust == Trust::Human || is_namesake(claim, stamp.caller);
+        is_mine(claim, stamp.caller) || (!all && may_free)
     };
     if let Some(held) = claims.iter().find(|claim| !all && meant(claim) && !may(claim)) {
         let what = held.paths.first().or(held.feature.as_ref());
@@ -356,9 +363,11 @@ fn release_notice(claim: &Claim, stamp: &Stamp<'_>) -> Entry {
 
 fn taken(held: &Claim, what: &str) -> Failure {
     debug_assert_ne!(what, scope::PROJECT);
+    let by = text::excerpt(&held.agent_id, 60);
+    let of = held.principal.as_ref().filter(|principal| **principal != held.agent_id);
     Failure::Claimed {
         what: text::excerpt(what, 200),
-        by: text::excerpt(&held.agent_id, 60),
+        by: of.map_or(by.clone(), |of| format!("{by} ({})", text::excerpt(of, 60))),
         until: text::excerpt(&held.until, 40),
         reason: text::excerpt(&held.reason, limits::SUMMARY_CHARS),
     }

@@ -544,8 +544,13 @@ impl Engine {
     /// Claims a part of the project, releases it, or lists claims.
     pub fn claim(&self, caller: &Caller, input: &ClaimInput) -> Result<ClaimOutcome, Failure> {
         let (input, redacted) = clean(input);
-        let caller = caller.called(input.agent_id.as_deref())?;
+        let mut caller = caller.called(input.agent_id.as_deref())?;
         let store = self.store();
+        if caller.origin.principal.is_none() {
+            // In a linked folder, the one whose token it is shared with.
+            caller.origin.principal =
+                store.outbox().signature()?.map(|signature| signature.principal);
+        }
         let files_of = |feature: &str| {
             let known = self.feature_list().ok().and_then(|(_, list)| list);
             known

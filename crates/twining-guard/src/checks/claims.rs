@@ -23,6 +23,8 @@ pub struct Claimant {
     /// The processes it descends from: if a host does not report its session, the server records
     /// the host's process after an `@`.
     pub processes: Vec<u32>,
+    /// Whose token it shares its claims with, if its folder is linked to a team.
+    pub principal: Option<String>,
 }
 
 /// Claims of others that hold now.
@@ -42,6 +44,7 @@ struct ClaimsFile {
 struct ClaimRecord {
     agent_id: Option<String>,
     session_id: Option<String>,
+    principal: Option<String>,
     #[serde(default)]
     paths: Vec<String>,
     reason: Option<String>,
@@ -72,7 +75,9 @@ impl ForeignClaims {
                 .filter(|until| *until > now && until.as_ms() <= longest)?;
             let session = line.session_id.as_deref().unwrap_or_default();
             let since = line.since.as_deref().and_then(Time::read);
-            if line.is_of(asker) || line.is_namesake_of(asker) && is_abandoned(session, since) {
+            let is_own =
+                line.is_of(asker) || line.is_namesake_of(asker) && is_abandoned(session, since);
+            if is_own && !line.is_of_other_principal(asker) {
                 return None;
             }
             let paths: Vec<String> =
@@ -106,6 +111,12 @@ impl ForeignClaims {
 }
 
 impl ClaimRecord {
+    /// Whether it was shared with another token: names and processes of other machines mean
+    /// nothing here.
+    fn is_of_other_principal(&self, asker: &Claimant) -> bool {
+        self.principal.as_ref().zip(asker.principal.as_ref()).is_some_and(|(is, me)| is != me)
+    }
+
     fn is_namesake_of(&self, asker: &Claimant) -> bool {
         let agent = self.agent_id.as_deref().unwrap_or("main");
         agent == "main" && asker.names.is_empty() || asker.names.iter().any(|name| name == agent)

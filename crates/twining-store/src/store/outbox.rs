@@ -24,6 +24,8 @@ const BATCH_BYTES: usize = 4 * 1024 * 1024;
 const LINE_BYTES: usize = 7 * 1024 * 1024;
 /// The lock of whoever exchanges lines for this folder, in `local/`.
 const SYNC_LOCK: &str = "sync.lock";
+/// The lock of whoever exchanges claims for this folder.
+const CLAIMS_LOCK: &str = "claims.lock";
 
 /// The outbox of a folder.
 #[derive(Clone, Copy, Debug)]
@@ -161,6 +163,12 @@ impl Outbox<'_> {
         store.outbox.rewrite_signed(&lines, Some(signature))
     }
 
+    /// How the log signs what this folder sends, if it is linked and that is known.
+    pub fn signature(&self) -> Result<Option<OutboxSignature>, StoreError> {
+        let Some(store) = self.0.open_for_reading()? else { return Ok(None) };
+        Ok(store.outbox.head()?.and_then(|head| head.signature))
+    }
+
     /// Takes the outbox away, with what waits in it.
     pub fn remove(&self) -> Result<(), StoreError> {
         let Some(store) = self.0.open_for_reading()? else { return Ok(()) };
@@ -254,8 +262,17 @@ impl Outbox<'_> {
 
     /// The lock of whoever exchanges lines for this folder; none if another process has it.
     pub fn sync_lock(&self) -> Result<Option<SyncLock>, StoreError> {
+        self.lock_named(SYNC_LOCK)
+    }
+
+    /// The lock of whoever exchanges claims for this folder; none if another has it.
+    pub fn claims_lock(&self) -> Result<Option<SyncLock>, StoreError> {
+        self.lock_named(CLAIMS_LOCK)
+    }
+
+    fn lock_named(&self, name: &str) -> Result<Option<SyncLock>, StoreError> {
         let store = self.0.open_for_writing()?;
-        let handle = store.layout.local.create_random_access(SYNC_LOCK)?;
+        let handle = store.layout.local.create_random_access(name)?;
         Ok(handle.try_lock()?.then(|| SyncLock(handle)))
     }
 }

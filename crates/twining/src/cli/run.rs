@@ -308,6 +308,12 @@ fn run_verb(
     let link = if effect == Effect::Reads { None } else { TeamLink::of(project.engine.store()) };
     let context = CommandContext { flags: Some(matches), ..project.context(caller, authority) };
     let refused = link.as_ref().map_or(0, TeamLink::refused_count);
+    if effect == Effect::Reads
+        && link::needs_log(verb.name)
+        && let Some(link) = TeamLink::of(project.engine.store())
+    {
+        link.refresh_claims();
+    }
     // If this fails too, it is for the same reason, which is reported once.
     let answer = match &link {
         Some(link) if link::needs_log(verb.name) => {

@@ -99,7 +99,9 @@ impl HookContext {
         // Asked only where a claim names a process: a tool waits.
         let processes = if bytes.contains(&b'@') { parent_processes() } else { Vec::new() };
         let names = event.agent_id.iter().chain(&event.agent_type).cloned().collect();
-        let asker = Claimant { session: self.event.session.clone(), names, processes };
+        let signature = store.outbox().signature().ok().flatten();
+        let principal = signature.map(|signature| signature.principal);
+        let asker = Claimant { session: self.event.session.clone(), names, processes, principal };
         ForeignClaims::read(&bytes, &asker, store.ids().now(), &|session, since| {
             self.is_abandoned(session, since)
         })

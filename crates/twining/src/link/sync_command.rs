@@ -89,6 +89,7 @@ fn exchange(project: &Project, style: OutputFormat) -> Result<ExitStatus, Comman
     let delivered = store.outbox().deliver(&log);
     let exchanged = delivered.and_then(|delivery| {
         store.follower().follow_with(&log)?;
+        link.follow_claims(&log)?;
         Ok(delivery)
     });
     link.note(&exchanged.as_ref().map(drop).map_err(copy_of));
@@ -142,6 +143,7 @@ fn drop_refused(
         |page| {
             let lines = count(dropped as u64, "change");
             page.line([good(format!("gave up {lines}")), dim("they stay in this folder alone")]);
+            page.line([dim("`twining link` sends what the log lacks, and so these too")]);
         },
         ExitStatus::Done,
     ))

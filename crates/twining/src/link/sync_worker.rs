@@ -1,6 +1,7 @@
 //! The sync worker: one per machine and folder, in whichever server has its lock, that sends what
 //! waits and takes in what others wrote.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -14,6 +15,8 @@ use super::team_link::TeamLink;
 const POLL_WAIT: Duration = Duration::from_secs(10);
 /// The service is asked no more often than this.
 const MIN_INTERVAL: Duration = Duration::from_millis(250);
+/// How often it is looked who claims what: a guard reads it from the folder.
+const CLAIMS_INTERVAL: Duration = Duration::from_secs(10);
 /// How often it is looked whether something waits that could not be sent at once.
 const SEND_INTERVAL: Duration = Duration::from_millis(500);
 /// How long to wait after a failure, and at most.
@@ -89,7 +92,15 @@ fn work(store: &Store, link: &TeamLink, stop: &WorkerStop) {
 fn exchange(store: &Store, link: &TeamLink, stop: &WorkerStop) {
     std::thread::scope(|scope| {
         scope.spawn(|| repeat(store, link, stop, SEND_INTERVAL, || send(store, link)));
-        repeat(store, link, stop, MIN_INTERVAL, || receive(store, link));
+        let claims_at = Cell::new(None);
+        repeat(store, link, stop, MIN_INTERVAL, || {
+            let is_answered = receive(store, link)?;
+            if claims_at.get().is_none_or(|at: Instant| at.elapsed() >= CLAIMS_INTERVAL) {
+                link.follow_claims(&link.log.probing())?;
+                claims_at.set(Some(Instant::now()));
+            }
+            Ok(is_answered)
+        });
     });
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use twining_model::Change;
-use twining_store::{Durability, LogError, Store, StoreError};
+use twining_store::{Durability, LogError, Store, StoreError, SyncLock};
 
 use super::http_log::HttpLog;
 use super::settings::LinkSettings;
@@ -20,6 +20,9 @@ const DELIVERY_WAIT: Duration = Duration::from_millis(300);
 pub(super) const CLOSED_FOR: Duration = Duration::from_secs(15);
 /// How often a claim is tried again because others were quicker.
 const TRIES: usize = 5;
+/// How long a claim waits for another one that is made in this folder.
+const CLAIMS_WAIT: Duration = Duration::from_secs(15);
+const LOCK_INTERVAL: Duration = Duration::from_millis(10);
 /// Verbs that need the log: two clones must not both succeed.
 const NEED_LOG: [&str; 2] = ["claim", "acknowledge"];
 
@@ -131,6 +134,7 @@ impl TeamLink {
         verb: &str,
         run: impl Fn() -> Result<T, CommandError>,
     ) -> Result<T, CommandError> {
+        let _lock = self.wait_for_claims_lock()?;
         for _ in 0..TRIES {
             let version = self.take_over_claims().map_err(|error| self.not_done(verb, &error))?;
             let before = self.claims_here()?;
@@ -152,12 +156,48 @@ impl TeamLink {
         Err(CommandError::from(StoreError::from(LogError::Behind)))
     }
 
-    /// Brings the folder up to date with the log and with everybody's claims.
-    fn take_over_claims(&self) -> Result<u64, StoreError> {
-        let (version, body) = self.log.claims()?;
+    /// Brings the folder up to date with everybody's claims, if the log answers at once.
+    pub(crate) fn refresh_claims(&self) {
+        if !self.log.is_closed() {
+            let log = self.log.until(Instant::now() + DELIVERY_WAIT);
+            // What the folder has is shown all the same.
+            let _ = self.follow_claims(&log);
+        }
+    }
+
+    /// Brings the folder up to date with everybody's claims, unless somebody makes one here now.
+    pub(super) fn follow_claims(&self, log: &HttpLog) -> Result<(), StoreError> {
+        if let Some(_lock) = self.store.outbox().claims_lock()? {
+            self.take_over_claims_of(log)?;
+        }
+        Ok(())
+    }
+
+    /// A claim is in the folder before the log has it: meanwhile nobody may take over the log's.
+    fn wait_for_claims_lock(&self) -> Result<SyncLock, StoreError> {
+        let until = Instant::now() + CLAIMS_WAIT;
+        loop {
+            match self.store.outbox().claims_lock()? {
+                Some(lock) => return Ok(lock),
+                None if Instant::now() >= until => return Err(LogError::Behind.into()),
+                None => std::thread::sleep(LOCK_INTERVAL),
+            }
+        }
+    }
+
+    /// Brings the folder up to date with everybody's claims: their version. Nobody has claimed
+    /// anything yet where there is none; claims of before the link are then shared with the next.
+    fn take_over_claims_of(&self, log: &HttpLog) -> Result<u64, StoreError> {
+        let (version, body) = log.claims()?;
         if !body.is_empty() && self.claims_here()? != body {
             self.write_claims(body)?;
         }
+        Ok(version)
+    }
+
+    /// Brings the folder up to date with the log and with everybody's claims.
+    fn take_over_claims(&self) -> Result<u64, StoreError> {
+        let version = self.take_over_claims_of(&self.log)?;
         self.store.outbox().deliver(&self.log)?;
         self.store.follower().catch_up()?;
         Ok(version)

@@ -297,6 +297,7 @@ fn agents() -> AgentsOutcome {
         id: format!("claim-{agent}"),
         agent_id: agent.to_owned(),
         session_id: None,
+        principal: None,
         paths: vec![path.to_owned()],
         feature: feature.map(str::to_owned),
         reason: "working".to_owned(),
