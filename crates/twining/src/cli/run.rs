@@ -329,7 +329,18 @@ fn run_verb(
     }
     let json = || link::with_synced(answer.to_json(), sent.as_ref());
     let ending = output::answer(style, json, |page| answer.show(page), answer.ending());
-    match &sent {
+    note_sent(sent.as_ref(), style);
+    if effect == Effect::Reads {
+        project.finish_reads();
+    } else {
+        project.finish_writes();
+    }
+    Ok(ending)
+}
+
+/// Says to a person that the team does not have what was written.
+fn note_sent(sent: Option<&SentState>, style: OutputFormat) {
+    match sent {
         Some(SentState::Waits) if style == OutputFormat::Words => {
             output::note("not sent to the team yet; `twining sync` tries again");
         }
@@ -338,12 +349,6 @@ fn run_verb(
         }
         _ => {}
     }
-    if effect == Effect::Reads {
-        project.finish_reads();
-    } else {
-        project.finish_writes();
-    }
-    Ok(ending)
 }
 
 /// An example that spans lines, on one.
