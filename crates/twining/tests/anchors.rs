@@ -19,6 +19,9 @@ pub fn verify(password: &str, hashed: &str) -> bool {
 }
 ";
 
+/// A change that takes code to another place.
+type CodeMove = fn(&Shop);
+
 /// A repository with one file of code, and a decision on one of its functions.
 struct Shop {
     repository: Repository,
@@ -140,7 +143,7 @@ fn a_witness_that_left_the_code_makes_the_record_doubtful_and_confirming_ends_it
 
 #[test]
 fn code_that_moved_is_found_and_judged_there() {
-    let moves: [(&str, fn(&Shop)); 3] = [
+    let moves: [(&str, CodeMove); 3] = [
         ("src/password.rs", |shop| {
             shop.repository.git(&["mv", "src/hash.rs", "src/password.rs"]);
         }),
