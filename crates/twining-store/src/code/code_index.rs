@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use twining_code::{Language, blob_id, read_source};
 
 use super::checkout_files::CheckoutFiles;
-use super::database::{CodeDatabase, FoundDefinition, MovedTo};
+use super::database::{CodeDatabase, MovedTo};
 use super::outline::SourceOutline;
 use crate::disk::Fingerprint;
 use crate::error::StoreError;
@@ -20,8 +20,8 @@ const RACY_NS: i64 = 2_000_000_000;
 
 /// The code of one checkout.
 pub struct CodeIndex {
-    pub(super) store: Arc<Store>,
-    pub(super) tree: CheckoutFiles,
+    store: Arc<Store>,
+    tree: CheckoutFiles,
     database: Mutex<Option<CodeDatabase>>,
 }
 
@@ -154,11 +154,6 @@ impl CodeIndex {
         paths.iter().zip(self.git().blobs(&names)).map(version).collect()
     }
 
-    /// Definitions of the checkout with this last name, as far as its files were read.
-    pub fn named(&self, leaf: &str, most: usize) -> Result<Vec<FoundDefinition>, StoreError> {
-        self.with_database(|database| database.named(leaf, most))
-    }
-
     /// What a search for an anchor's definition found at this HEAD, if one was made.
     pub fn moved(&self, anchor: &str, head: &str) -> Result<Option<MovedTo>, StoreError> {
         self.with_database(|database| database.moved(anchor, head))
@@ -169,13 +164,8 @@ impl CodeIndex {
         self.with_database(|database| database.set_moved(anchor, head, moved))
     }
 
-    /// How many files of the checkout were read, and how many definitions are known.
-    pub fn counts(&self) -> Result<(u64, u64), StoreError> {
-        self.with_database(CodeDatabase::counts)
-    }
-
     /// Reads a file's bytes, and keeps what was found under its path and its content.
-    pub(super) fn take_in(
+    fn take_in(
         &self,
         path: &str,
         fingerprint: Fingerprint,
@@ -188,7 +178,7 @@ impl CodeIndex {
     }
 
     /// The state to remember: none that would match if the file may change within its date.
-    pub(super) fn settled(&self, fingerprint: Fingerprint) -> Fingerprint {
+    fn settled(&self, fingerprint: Fingerprint) -> Fingerprint {
         let is_settled = self.now_ns() - fingerprint.mtime_ns > RACY_NS;
         if is_settled { fingerprint } else { Fingerprint::default() }
     }
@@ -223,12 +213,12 @@ impl CodeIndex {
         !self.git().listed_of(&[path.to_owned()]).is_empty()
     }
 
-    pub(super) fn now_ns(&self) -> i64 {
+    fn now_ns(&self) -> i64 {
         self.store.ids().now().as_ms().saturating_mul(1_000_000)
     }
 
     /// Asks the database. One that fails is made anew; it holds nothing that could be lost.
-    pub(super) fn with_database<T>(
+    fn with_database<T>(
         &self,
         ask: impl Fn(&CodeDatabase) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
@@ -245,7 +235,7 @@ impl CodeIndex {
     }
 
     /// Writes to the database. Another process may be writing: then it is for the next call.
-    pub(super) fn keep(
+    fn keep(
         &self,
         write: impl Fn(&CodeDatabase) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
@@ -273,6 +263,6 @@ impl std::fmt::Debug for CodeIndex {
 /// How long one answer may wait for files to be read.
 pub const READING_TIME: Duration = Duration::from_millis(25);
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -17,8 +17,6 @@ const BESIDE: [&str; 2] = ["code.db-wal", "code.db-shm"];
 const STAMP: &str = "code.stamp";
 /// Grows with every change to the tables, or to what a grammar finds.
 const VERSION: u32 = 1;
-/// Blobs that no checkout has had for so long are forgotten.
-const UNUSED_DAYS: i64 = 30;
 const DAY_MS: i64 = 24 * 3600 * 1000;
 
 const TABLES: &str = "
@@ -49,8 +47,6 @@ const CHECKOUT: &str = "SELECT num FROM checkout WHERE folder = ?1";
 const ADD_CHECKOUT: &str = "INSERT INTO checkout(folder) VALUES(?1)";
 const TREE: &str = "SELECT ino, size, mtime, blob FROM tree WHERE checkout = ?1 AND path = ?2";
 const SET_TREE: &str = "INSERT OR REPLACE INTO tree(checkout, path, ino, size, mtime, blob) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
-const LISTED: &str = "SELECT path FROM tree WHERE checkout = ?1 ORDER BY path";
-const REMOVE_TREE: &str = "DELETE FROM tree WHERE checkout = ?1 AND path = ?2";
 const BLOB: &str = "SELECT num, coarse, used FROM blob WHERE id = ?1 AND language = ?2";
 const ADD_BLOB: &str =
     "INSERT OR IGNORE INTO blob(id, language, coarse, used) VALUES(?1, ?2, ?3, ?4)";
@@ -60,19 +56,9 @@ const DEFINITIONS: &str = "SELECT name, nth, kind, first, last, signature, body,
 const ADD_DEFINITION: &str = "INSERT OR IGNORE INTO definition\
     (blob, position, name, leaf, nth, kind, first, last, signature, body, tokens, sketch) \
     VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
-const NAMED: &str = "SELECT tree.path, definition.name, definition.nth, definition.kind, \
-    definition.first, definition.last FROM definition \
-    JOIN blob ON blob.num = definition.blob \
-    JOIN tree ON tree.blob = blob.id AND tree.checkout = ?1 \
-    WHERE definition.leaf = ?2 AND definition.position > 0 ORDER BY tree.path, definition.position LIMIT ?3";
-const FORGET_DEFINITIONS: &str =
-    "DELETE FROM definition WHERE blob IN (SELECT num FROM blob WHERE used < ?1)";
-const FORGET_BLOBS: &str = "DELETE FROM blob WHERE used < ?1";
 const MOVED: &str = "SELECT place, commit_hash FROM moved WHERE anchor = ?1 AND head = ?2";
 const SET_MOVED: &str =
     "INSERT OR REPLACE INTO moved(anchor, head, place, commit_hash) VALUES(?1, ?2, ?3, ?4)";
-const COUNTS: &str = "SELECT (SELECT count(*) FROM tree WHERE checkout = ?1 AND blob IS NOT NULL), \
-    (SELECT count(*) FROM definition)";
 
 /// The file kind of a file without grammar, in the column for languages.
 const NO_LANGUAGE: &str = "";
@@ -81,23 +67,6 @@ const NO_LANGUAGE: &str = "";
 pub(super) struct CodeDatabase {
     conn: Connection,
     checkout: i64,
-}
-
-/// A definition of a checkout, found by its name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FoundDefinition {
-    /// The file it is in.
-    pub path: String,
-    /// Its name with what it is inside of: `Outer.name`.
-    pub name: String,
-    /// Which of that name in the file, from 1.
-    pub nth: u32,
-    /// What it is.
-    pub kind: DefinitionKind,
-    /// Its first line.
-    pub first_line: u32,
-    /// Its last line.
-    pub last_line: u32,
 }
 
 /// What a search for a definition that is no longer at its place found.
@@ -197,19 +166,6 @@ impl CodeDatabase {
         Ok(())
     }
 
-    /// Every path of this checkout that was listed by git.
-    pub(super) fn paths(&self) -> Result<Vec<String>, StoreError> {
-        let mut statement = self.conn.prepare_cached(LISTED)?;
-        let rows = statement.query_map([self.checkout], |row| row.get(0))?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-
-    /// Forgets a path that is not listed any more.
-    pub(super) fn remove_file(&self, path: &str) -> Result<(), StoreError> {
-        self.conn.prepare_cached(REMOVE_TREE)?.execute(params![self.checkout, path])?;
-        Ok(())
-    }
-
     /// The definitions of a blob, if it was read before.
     pub(super) fn source(
         &self,
@@ -233,24 +189,6 @@ impl CodeDatabase {
         // The whole file comes first.
         let Some(whole) = rows.next() else { return Ok(None) };
         Ok(Some(SourceOutline { language, coarse, whole, definitions: rows.collect() }))
-    }
-
-    /// Whether a blob was read before.
-    pub(super) fn has_source(
-        &self,
-        blob: &str,
-        language: Option<Language>,
-        now_ms: i64,
-    ) -> Result<bool, StoreError> {
-        let word = language.map_or(NO_LANGUAGE, Language::name);
-        let used = self.conn.prepare_cached(BLOB)?.query_row(params![blob, word], |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(2)?))
-        });
-        let Some((num, used)) = used.optional()? else { return Ok(false) };
-        if now_ms - used > DAY_MS {
-            self.conn.prepare_cached(USED)?.execute(params![num, now_ms])?;
-        }
-        Ok(true)
     }
 
     /// Keeps the definitions of a blob.
@@ -292,27 +230,6 @@ impl CodeDatabase {
         Ok(())
     }
 
-    /// Definitions of this checkout with this last name, at most so many.
-    pub(super) fn named(
-        &self,
-        leaf: &str,
-        most: usize,
-    ) -> Result<Vec<FoundDefinition>, StoreError> {
-        let mut statement = self.conn.prepare_cached(NAMED)?;
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let rows = statement.query_map(params![self.checkout, leaf, most], |row| {
-            Ok(FoundDefinition {
-                path: row.get(0)?,
-                name: row.get(1)?,
-                nth: row.get(2)?,
-                kind: kind_of(&row.get::<_, String>(3)?),
-                first_line: row.get(4)?,
-                last_line: row.get(5)?,
-            })
-        })?;
-        Ok(rows.collect::<Result<_, _>>()?)
-    }
-
     /// What a search for an anchor's definition found at this HEAD, if one was made.
     pub(super) fn moved(&self, anchor: &str, head: &str) -> Result<Option<MovedTo>, StoreError> {
         let read =
@@ -332,13 +249,6 @@ impl CodeDatabase {
         Ok(())
     }
 
-    /// How many files of this checkout were read, and how many definitions are known in all.
-    pub(super) fn counts(&self) -> Result<(u64, u64), StoreError> {
-        let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?));
-        let (files, definitions) = self.conn.query_row(COUNTS, [self.checkout], read)?;
-        Ok((files.cast_unsigned(), definitions.cast_unsigned()))
-    }
-
     /// Does several writes at once.
     pub(super) fn together<T>(
         &self,
@@ -348,14 +258,6 @@ impl CodeDatabase {
         let written = write(self);
         self.conn.execute_batch(if written.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
         written
-    }
-
-    /// Forgets blobs that nothing used for long.
-    pub(super) fn forget_unused(&self, now_ms: i64) -> Result<(), StoreError> {
-        let before = now_ms - UNUSED_DAYS * DAY_MS;
-        self.conn.execute(FORGET_DEFINITIONS, [before])?;
-        self.conn.execute(FORGET_BLOBS, [before])?;
-        Ok(())
     }
 }
 

@@ -9,12 +9,10 @@ mod code_index;
 mod database;
 mod moved_definition;
 mod outline;
-mod tree_scan;
 
 pub use code_index::{
     CodeIndex, CodeVersion, FileVersion, IndexedSource, READING_TIME, SourceLookup,
 };
-pub use database::{FoundDefinition, MovedTo};
+pub use database::MovedTo;
 pub use moved_definition::{DefinitionSearch, SeenDefinition};
 pub use outline::SourceOutline;
-pub use tree_scan::ScanProgress;

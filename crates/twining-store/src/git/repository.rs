@@ -189,13 +189,7 @@ impl Git {
         self.names(&words).unwrap_or_default().into_iter().collect()
     }
 
-    /// Files that git tracks, and new ones that it does not ignore.
-    #[must_use]
-    pub fn listed(&self) -> Vec<String> {
-        self.listed_of(&[])
-    }
-
-    /// Which of these files git tracks, or would track; of none given, all there are.
+    /// Which of these files git tracks, or would track.
     #[must_use]
     pub fn listed_of(&self, files: &[String]) -> Vec<String> {
         if !files.iter().all(|file| is_plain(file)) {
