@@ -53,18 +53,23 @@ fn of_record(word: &str, project: &Dir) -> Result<String, CommandError> {
         let is_record = RECORDS.contains(&kind) && !name.is_empty();
         return if is_record { Ok(record(kind, name)) } else { Err(unknown(word)) };
     }
+    let is_id = word.len() >= ID_CHARS && word.chars().all(|c| c.is_ascii_alphanumeric());
+    if is_id && let Some(decision) = decision_named(&word.to_uppercase(), project) {
+        return Ok(record("d", &decision));
+    }
+    // The last characters of an id may all be letters; other words of letters are mistakes.
     if !word.contains(|c: char| c.is_ascii_digit()) {
         return Err(unknown(word));
     }
-    if word.len() < ID_CHARS || !word.chars().all(|c| c.is_ascii_alphanumeric()) {
-        return Ok(record("f", word));
-    }
-    let id = word.to_uppercase();
-    let decisions = project.walk([FOLDER, "decisions"]).ok().flatten();
-    let names = decisions.and_then(|dir| dir.list().ok()).unwrap_or_default();
+    Ok(if is_id { record("e", &word.to_uppercase()) } else { record("f", word) })
+}
+
+/// The decision whose id begins or ends like this.
+fn decision_named(part: &str, project: &Dir) -> Option<String> {
+    let decisions = project.walk([FOLDER, "decisions"]).ok().flatten()?;
+    let names = decisions.list().ok()?;
     let mut ids = names.iter().filter_map(|name| name.strip_suffix(".json"));
-    let decision = ids.find(|known| known.starts_with(&id) || known.ends_with(&id));
-    Ok(decision.map_or_else(|| record("e", &id), |known| record("d", known)))
+    ids.find(|known| known.starts_with(part) || known.ends_with(part)).map(str::to_owned)
 }
 
 fn record(kind: &str, name: &str) -> String {
@@ -91,12 +96,16 @@ mod tests {
     use super::*;
 
     const ID: &str = "01M7EB3QWY4C5CPJF6982ZJQ18";
+    /// Its end has no digit, as that of every twentieth id.
+    const LETTERS: &str = "01M7EB3QWY4C5CPJF6ZJQKABCD";
 
     fn address(words: &[&str]) -> Result<String, CommandError> {
         let project = tempfile::tempdir().expect("a folder");
         let decisions = project.path().join(".twining/decisions");
         std::fs::create_dir_all(&decisions).expect("makes folders");
-        std::fs::write(decisions.join(format!("{ID}.json")), "{}").expect("writes");
+        for id in [ID, LETTERS] {
+            std::fs::write(decisions.join(format!("{id}.json")), "{}").expect("writes");
+        }
         of_words(words, &Dir::project(project.path(), None).expect("opens"))
     }
 
@@ -117,6 +126,7 @@ mod tests {
                 (&["stream", "token", "expiry"], "/stream?q=token%20expiry"),
                 (&["01M7EB3Q"], &decision),
                 (&["982zjq18"], &decision),
+                (&["zjqkabcd"], &format!("/d/{LETTERS}")),
                 (&["01M7EB3X"], "/e/01M7EB3X"),
                 (&["F7"], "/f/F7"),
                 (&["g/no-force-push"], "/g/no-force-push"),
