@@ -4,6 +4,8 @@
 //! all of them. Tokens only meet those of their own text, in attention, so a text's
 //! vector does not depend on its company.
 
+use std::thread::yield_now;
+
 use crate::aligned::AlignedBuffer;
 use crate::attention::{self, attend};
 use crate::instruction_set::InstructionSet;
@@ -31,7 +33,8 @@ pub struct ForwardBuffers {
 
 /// The vector of each sequence of tokens, opening and closing tokens included.
 ///
-/// Sequences have 1 to 256 tokens, each below the number of pieces.
+/// Sequences have 1 to 256 tokens, each below the number of pieces. A pass computes for
+/// milliseconds, so it lets others have the processor between its parts.
 pub fn forward(
     level: InstructionSet,
     weights: &ModelWeights<'_>,
@@ -61,6 +64,7 @@ pub fn forward(
     }
     for layer in &weights.layers {
         linear(level, layer.qkv, rows, quantised, qkv);
+        yield_now();
         let mut first = 0;
         for tokens in sequences {
             let (start, end) = (first, first + tokens.len());
@@ -77,6 +81,7 @@ pub fn forward(
         linear(level, layer.out, added, quantised, &mut qkv[..total * WIDTH]);
         add_and_normalise(level, rows, &qkv[..total * WIDTH], layer.first_norm);
         for rows in rows.chunks_mut(INNER_ROWS * WIDTH) {
+            yield_now();
             let (inner, added) =
                 (&mut inner[..rows.len() / WIDTH * INNER], &mut added[..rows.len()]);
             linear(level, layer.up, rows, quantised, inner);

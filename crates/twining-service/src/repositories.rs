@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use rmcp::model::CallToolResult;
@@ -336,8 +336,9 @@ async fn follow(repository: Weak<OpenRepository>, mut head: HeadWatch) {
 }
 
 /// Which start of the machine this is; empty where the system does not say.
-fn boot_id() -> Vec<u8> {
-    std::fs::read(BOOT_ID).unwrap_or_default()
+fn boot_id() -> &'static [u8] {
+    static ID: OnceLock<Vec<u8>> = OnceLock::new();
+    ID.get_or_init(|| std::fs::read(BOOT_ID).unwrap_or_default())
 }
 
 fn is_of_this_boot(folder: &Path) -> bool {

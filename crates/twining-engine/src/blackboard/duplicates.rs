@@ -4,7 +4,7 @@
 //! incrementally: no index, and the same cost on any blackboard. Simultaneous posts from two
 //! processes may both be written; that is harmless.
 
-use std::collections::{BTreeSet, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use twining_model::{CaseFolding, Entry, EntryType, Scope, Time};
@@ -34,20 +34,24 @@ pub(crate) struct RecentEntries {
 }
 
 struct RecentEntry {
-    entry: Entry,
+    id: String,
+    timestamp: String,
     at: Time,
     kind: EntryType,
     scope: Scope,
+    tags: Vec<String>,
+    relates_to: Vec<String>,
     fingerprint: SummaryFingerprint,
-    words: BTreeSet<String>,
+    /// The words of its summary and detail, by their hashes, in order.
+    words: Vec<u64>,
 }
 
-/// A summary, ready to be compared with hundreds of others.
+/// A summary, ready to be compared with hundreds of others. Words stand as hashes.
 struct SummaryFingerprint {
-    words: Vec<String>,
+    words: Vec<u64>,
     /// Numbers and denials, by which two like sentences say different things.
-    negations_and_numbers: Vec<String>,
-    /// Pairs of neighbouring words, by their hashes, in order.
+    negations_and_numbers: Vec<u64>,
+    /// Pairs of neighbouring words, in order.
     pairs: Vec<u64>,
 }
 
@@ -80,15 +84,27 @@ impl RecentEntries {
         let Some(kind) = entry.kind() else { return };
         if kind.closes() {
             // What was settled may be posted again.
-            self.entries.retain(|known| !entry.relates_to.contains(&known.entry.id));
+            self.entries.retain(|known| !entry.relates_to.contains(&known.id));
         }
         let Some(at) = Time::read(&entry.timestamp).filter(|_| repeats(kind)) else { return };
         let fingerprint = SummaryFingerprint::of(&entry.summary);
-        let words = fingerprint.words.iter().cloned().chain(split(&entry.detail)).collect();
+        let mut words = fingerprint.words.clone();
+        for_each_word(&entry.detail, |word| words.push(hash(&word)));
+        words.sort_unstable();
+        words.dedup();
         let scope = Scope::read(&entry.scope);
-        // What it says at length is in its words.
-        let entry = Entry { detail: String::new(), ..entry };
-        self.entries.push_back(RecentEntry { entry, at, kind, scope, fingerprint, words });
+        let Entry { id, timestamp, tags, relates_to, .. } = entry;
+        self.entries.push_back(RecentEntry {
+            id,
+            timestamp,
+            at,
+            kind,
+            scope,
+            tags,
+            relates_to,
+            fingerprint,
+            words,
+        });
         if self.entries.len() > WINDOW {
             self.entries.pop_front();
         }
@@ -104,21 +120,21 @@ impl RecentEntries {
         if !repeats(content.kind) {
             return None;
         }
-        let (fingerprint, detail) =
-            (SummaryFingerprint::of(&content.summary), split(&content.detail));
+        let fingerprint = SummaryFingerprint::of(&content.summary);
+        let detail = DetailWords::of(&content.detail);
         let since = fields::earlier(now, DAY_MS);
         let same = |entries: &&RecentEntry| {
             entries.kind == content.kind
                 && entries.at >= since
-                && entries.entry.relates_to == content.relates_to
-                && content.tags.iter().all(|tag| entries.entry.tags.contains(tag))
+                && entries.relates_to == content.relates_to
+                && content.tags.iter().all(|tag| entries.tags.contains(tag))
                 && entries.fingerprint.same_as(&fingerprint)
                 // Last: to fold a path costs more than all the words.
-                && is_covered(&detail, &entries.words)
+                && detail.is_covered(&entries.words)
                 // A reader of the new entry's scope must find the earlier one.
                 && entries.scope.covers(&content.scope, folding)
         };
-        let found = self.entries.iter().rev().find(same).map(|known| &known.entry)?;
+        let found = self.entries.iter().rev().find(same)?;
         Some((found.id.clone(), found.timestamp.clone()))
     }
 }
@@ -142,20 +158,25 @@ pub(crate) fn turns_meaning(word: &str) -> bool {
     word.contains(|c: char| c.is_ascii_digit()) || DENIALS.contains(&word)
 }
 
-fn split(text: &str) -> Vec<String> {
+fn for_each_word(text: &str, mut each: impl FnMut(&str)) {
     let lower = text.to_lowercase();
-    let parts = lower
-        .split(|c: char| !c.is_alphanumeric() && c != '_')
-        .filter(|word| !word.is_empty() && !ARTICLES.contains(word));
-    parts.map(str::to_owned).collect()
+    for word in lower.split(|c: char| !c.is_alphanumeric() && c != '_') {
+        if !word.is_empty() && !ARTICLES.contains(&word) {
+            each(word);
+        }
+    }
 }
 
 impl SummaryFingerprint {
     fn of(summary: &str) -> Self {
-        let words = split(summary);
-        let turns = words.iter().filter(|word| turns_meaning(word));
-        let negations_and_numbers = turns.cloned().collect();
-        let mut pairs: Vec<u64> = words.windows(2).map(hash).collect();
+        let (mut words, mut negations_and_numbers) = (Vec::new(), Vec::new());
+        for_each_word(summary, |word| {
+            words.push(hash(&word));
+            if turns_meaning(word) {
+                negations_and_numbers.push(hash(&word));
+            }
+        });
+        let mut pairs: Vec<u64> = words.windows(2).map(|pair| hash(&pair)).collect();
         pairs.sort_unstable();
         pairs.dedup();
         Self { words, negations_and_numbers, pairs }
@@ -176,20 +197,39 @@ impl SummaryFingerprint {
     }
 }
 
-fn hash(words: &[String]) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    words.hash(&mut hasher);
-    hasher.finish()
+/// What a detail says: each word once, and whether it is a number.
+struct DetailWords(Vec<(u64, bool)>);
+
+impl DetailWords {
+    fn of(detail: &str) -> Self {
+        let mut words = Vec::new();
+        for_each_word(detail, |word| {
+            words.push((hash(&word), word.contains(|c: char| c.is_ascii_digit())));
+        });
+        words.sort_unstable();
+        words.dedup();
+        Self(words)
+    }
+
+    /// Whether an entry with these words says nearly all of it.
+    fn is_covered(&self, known: &[u64]) -> bool {
+        let mut new = 0;
+        for (word, is_number) in &self.0 {
+            if known.binary_search(word).is_err() {
+                if *is_number {
+                    return false;
+                }
+                new += 1;
+            }
+        }
+        (self.0.len() - new) as f64 >= KNOWN * self.0.len() as f64
+    }
 }
 
-fn is_covered(detail: &[String], known: &BTreeSet<String>) -> bool {
-    let detail_words: BTreeSet<&String> = detail.iter().collect();
-    let is_new = |word: &&&String| !known.contains(**word);
-    let new = detail_words.iter().filter(is_new).count();
-    let new_number =
-        detail_words.iter().filter(is_new).any(|word| word.contains(|c: char| c.is_ascii_digit()));
-    detail_words.is_empty()
-        || (!new_number && (detail_words.len() - new) as f64 >= KNOWN * detail_words.len() as f64)
+fn hash(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 #[cfg(test)]

@@ -40,6 +40,16 @@ pub struct EmbeddingProgress {
     pub waiting: u64,
 }
 
+/// Asked after every few texts whether to make more.
+pub type GoOn<'a> = dyn FnMut(EmbeddingProgress) -> bool + Send + 'a;
+
+/// Whether somebody waits for the vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Urgency {
+    Awaited,
+    Background,
+}
+
 /// The vectors of a store, and what is still to be made.
 pub struct EmbeddingWorker {
     store: Arc<Store>,
@@ -75,14 +85,11 @@ impl EmbeddingWorker {
 
     /// Makes every vector there is to make, in this thread, unless somebody is at
     /// it. `go_on` is asked after every few texts.
-    pub fn make_all(
-        &self,
-        go_on: &mut dyn FnMut(EmbeddingProgress) -> bool,
-    ) -> Result<(), StoreError> {
+    pub fn make_all(&self, go_on: &mut GoOn<'_>) -> Result<(), StoreError> {
         if self.scan()?.waiting == 0 || self.leads.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
-        self.in_turn(go_on).map(drop)
+        self.in_turn(Urgency::Background, go_on).map(drop)
     }
 
     /// Waits until every record has its vectors, and helps; but not longer than
@@ -95,12 +102,12 @@ impl EmbeddingWorker {
             return Ok(embedding);
         }
         while embedding.waiting > 0 && Instant::now() < until {
-            let go_on = &mut |_| Instant::now() < until;
+            let go_on: &mut GoOn<'_> = &mut |_| Instant::now() < until;
             // Another thread of this process that has the turn is helped.
             let helped = if self.leads.swap(true, Ordering::AcqRel) {
-                self.make_some(go_on)
+                self.make_some(Urgency::Awaited, go_on)
             } else {
-                self.in_turn(go_on)
+                self.in_turn(Urgency::Awaited, go_on)
             };
             match helped {
                 Ok(true) => {}
@@ -116,14 +123,13 @@ impl EmbeddingWorker {
 
     /// Makes vectors while it is this process's turn, which the caller has claimed
     /// among its threads; whether there was something to make.
-    fn in_turn(
-        &self,
-        go_on: &mut dyn FnMut(EmbeddingProgress) -> bool,
-    ) -> Result<bool, StoreError> {
+    fn in_turn(&self, urgency: Urgency, go_on: &mut GoOn<'_>) -> Result<bool, StoreError> {
         let worked = self.store.vectors(|file| {
             let Some(_turn) = file.try_embedding_lock()? else { return Ok(false) };
             let mut worked = false;
-            while go_on(EmbeddingProgress { waiting: self.waiting() }) && self.make_some(go_on)? {
+            while go_on(EmbeddingProgress { waiting: self.waiting() })
+                && self.make_some(urgency, go_on)?
+            {
                 worked = true;
             }
             Ok(worked)
@@ -133,16 +139,13 @@ impl EmbeddingWorker {
     }
 
     /// Makes the vectors of one batch; whether there was one.
-    fn make_some(
-        &self,
-        go_on: &mut dyn FnMut(EmbeddingProgress) -> bool,
-    ) -> Result<bool, StoreError> {
+    fn make_some(&self, urgency: Urgency, go_on: &mut GoOn<'_>) -> Result<bool, StoreError> {
         let jobs =
             self.backlog.lock().unwrap_or_else(PoisonError::into_inner).take(BATCH * self.threads);
         if jobs.is_empty() {
             return Ok(false);
         }
-        let made = self.make(&jobs, go_on);
+        let made = self.make(&jobs, urgency, go_on);
         let mut backlog = self.backlog.lock().unwrap_or_else(PoisonError::into_inner);
         match made {
             Ok(left) => {
@@ -162,7 +165,8 @@ impl EmbeddingWorker {
     fn make(
         &self,
         jobs: &[EmbeddingJob],
-        go_on: &mut dyn FnMut(EmbeddingProgress) -> bool,
+        urgency: Urgency,
+        go_on: &mut GoOn<'_>,
     ) -> Result<Vec<EmbeddingJob>, StoreError> {
         let Ok(model) = self.embedding_index.model.get() else { return Ok(Vec::new()) };
         let (mut left, mut texts) = (Vec::new(), Vec::new());
@@ -176,15 +180,27 @@ impl EmbeddingWorker {
             Ok::<_, StoreError>(())
         })?;
         let mut made: Vec<(u64, Vector)> = Vec::with_capacity(texts.len());
-        model.embed_each(&texts, self.threads, |number, vector| {
-            made.push((vector_key(&texts[number]), vector));
-            left[number] = None;
-            if go_on(EmbeddingProgress { waiting: self.waiting() }) {
-                ControlFlow::Continue(())
-            } else {
-                ControlFlow::Break(())
-            }
-        });
+        let mut compute = || {
+            model.embed_each(&texts, self.threads, |number, vector| {
+                made.push((vector_key(&texts[number]), vector));
+                left[number] = None;
+                match go_on(EmbeddingProgress { waiting: self.waiting() }) {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                }
+            });
+        };
+        match urgency {
+            Urgency::Awaited => compute(),
+            // Only the computing yields to others: a thread of low priority that holds a lock of
+            // the store would make callers wait for whatever else runs on the machine.
+            Urgency::Background => std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    twining_store::lower_priority();
+                    compute();
+                });
+            }),
+        }
         self.embedding_index.add(&self.store, &made)?;
         Ok(left.into_iter().flatten().collect())
     }
@@ -244,7 +260,6 @@ impl EmbeddingThread {
         let rest = Arc::new(StopSignal::default());
         let inside = Arc::clone(&rest);
         let work = move || {
-            twining_store::lower_priority();
             let mut pause = FIRST;
             while inside.rest(pause) {
                 // Failing loses nothing: the next look finds the same to do.

@@ -17,5 +17,5 @@ pub(crate) use ranking::{
 };
 
 pub use embedding_index::{EmbeddingIndex, LoadModel, ModelState};
-pub use embedding_worker::{EmbeddingProgress, EmbeddingThread, EmbeddingWorker};
+pub use embedding_worker::{EmbeddingProgress, EmbeddingThread, EmbeddingWorker, GoOn};
 pub use ranking::{ScoreParts, SearchMode};

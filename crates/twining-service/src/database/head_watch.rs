@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, watch};
-use tokio_postgres::{AsyncMessage, Client, Config, Notification};
+use tokio_postgres::{AsyncMessage, Client, Config, Notification, Statement};
 use twining_model::Id;
 
 use super::connection::{Database, DatabaseParts, connect, id_of, unsigned, within};
@@ -170,7 +170,7 @@ impl Database {
 /// Tells other nodes what moved here, until the database is dropped. What cannot be sent is
 /// dropped: others find it by themselves.
 async fn tell((config, tls): (Config, DatabaseTls), mut moved: mpsc::UnboundedReceiver<(Id, u64)>) {
-    let mut client: Option<Client> = None;
+    let mut client: Option<(Client, Statement)> = None;
     while let Some((repo, head)) = moved.recv().await {
         tokio::time::sleep(COLLECTED_FOR).await;
         let mut heads = BTreeMap::from([(repo, head)]);
@@ -178,20 +178,30 @@ async fn tell((config, tls): (Config, DatabaseTls), mut moved: mpsc::UnboundedRe
             let known = heads.entry(repo).or_default();
             *known = head.max(*known);
         }
-        if client.as_ref().is_none_or(Client::is_closed) {
-            client = connect(&config, &tls).await.ok();
+        if client.as_ref().is_none_or(|(client, _)| client.is_closed()) {
+            client = prepared(&config, &tls).await.ok();
         }
-        let Some(open) = &client else {
+        let Some((open, notify)) = &client else {
             tokio::time::sleep(RECONNECT_AFTER).await;
             continue;
         };
         for message in messages(&heads) {
-            if within(open.execute(NOTIFY, &[&HEADS_CHANNEL, &message])).await.is_err() {
+            if within(open.execute(notify, &[&HEADS_CHANNEL, &message])).await.is_err() {
                 client = None;
                 break;
             }
         }
     }
+}
+
+/// A connection that sends notices, and the statement for them.
+async fn prepared(
+    config: &Config,
+    tls: &DatabaseTls,
+) -> Result<(Client, Statement), tokio_postgres::Error> {
+    let client = connect(config, tls).await?;
+    let notify = client.prepare(NOTIFY).await?;
+    Ok((client, notify))
 }
 
 /// The notices, in as few messages as hold them.

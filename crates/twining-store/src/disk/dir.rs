@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
@@ -636,7 +636,11 @@ fn birth_ns(_fd: &OwnedFd) -> i128 {
 /// Returns a number that differs between boots of the machine; zero if unknown.
 #[must_use]
 pub fn boot_id() -> u64 {
-    std::fs::read("/proc/sys/kernel/random/boot_id").map_or(0, |id| xxhash_rust::xxh3::xxh3_64(&id))
+    static ID: OnceLock<u64> = OnceLock::new();
+    *ID.get_or_init(|| {
+        let id = std::fs::read("/proc/sys/kernel/random/boot_id");
+        id.map_or(0, |id| xxhash_rust::xxh3::xxh3_64(&id))
+    })
 }
 
 /// Reads a file somewhere inside the folder `base`, by a relative path. Links are

@@ -25,7 +25,7 @@ const REST_FACTOR: u32 = 50;
 /// Lets every other thread of the machine go first from now on.
 pub fn lower_priority() {
     // Where it is refused, the work is only a little more noticeable.
-    let _refused = rustix::process::nice(10).is_err();
+    let _refused = rustix::process::nice(19).is_err();
 }
 
 /// Whether there is something to do, and a bell that rings when there is.

@@ -57,7 +57,6 @@ impl OpenMemories {
 }
 
 fn make_vectors(memories: &Weak<OpenMemories>) {
-    twining_store::lower_priority();
     let mut is_unfinished = false;
     loop {
         if !is_unfinished {

@@ -53,7 +53,10 @@ impl MemoryOpener for ProjectOpener {
 
 impl ServedMemory {
     /// Makes vectors of new records while it may; whether it was told to stop before the end.
-    pub(super) fn make_vectors(&self, may_go_on: &dyn Fn() -> bool) -> Result<bool, StoreError> {
+    pub(super) fn make_vectors(
+        &self,
+        may_go_on: &(dyn Fn() -> bool + Sync),
+    ) -> Result<bool, StoreError> {
         let followed = self.store().follower().position()?.saturating_add(1);
         if self.embedded_through.load(Ordering::Acquire) == followed {
             return Ok(false);

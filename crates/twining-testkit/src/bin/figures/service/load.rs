@@ -72,10 +72,10 @@ impl LoadResult {
         self.samples.get(name).cloned().unwrap_or_default()
     }
 
-    /// Cores of nodes, vectors, database and load.
+    /// Cores of nodes, database and load.
     pub(super) fn cores_text(&self) -> String {
-        let ProcessorTime { nodes, vectors, database, load } = self.cores;
-        format!("{nodes:.2} / {vectors:.2} / {database:.2} / {load:.2}")
+        let ProcessorTime { nodes, database, load } = self.cores;
+        format!("{nodes:.2} / {database:.2} / {load:.2}")
     }
 
     /// What went wrong, and how often a connection was made again.
@@ -156,7 +156,6 @@ pub(super) fn run(
         }
         result.cores = ProcessorTime {
             nodes: used.nodes / seconds,
-            vectors: used.vectors / seconds,
             database: used.database / seconds,
             load: used.load / seconds,
         };

@@ -70,10 +70,8 @@ pub(super) struct NodeProcess {
 /// Seconds of processor time, by who used them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ProcessorTime {
-    /// The nodes, without their vectors.
+    /// The nodes, with their vectors.
     pub(super) nodes: f64,
-    /// The nodes' threads that make vectors.
-    pub(super) vectors: f64,
     pub(super) database: f64,
     /// This program.
     pub(super) load: f64,
@@ -84,7 +82,6 @@ impl ProcessorTime {
     pub(super) fn since(self, before: Self) -> Self {
         Self {
             nodes: self.nodes - before.nodes,
-            vectors: self.vectors - before.vectors,
             database: self.database - before.database,
             load: self.load - before.load,
         }
@@ -170,11 +167,9 @@ impl Cluster {
 
     /// What everybody has used so far.
     pub(super) fn processor_time(&self) -> ProcessorTime {
-        let vectors: f64 = self.nodes.iter().map(|node| node.embedder_seconds()).sum();
         let all: f64 = self.nodes.iter().map(|node| own_seconds(node.child.id())).sum();
         ProcessorTime {
-            nodes: all - vectors,
-            vectors,
+            nodes: all,
             database: family_seconds(self.server.process_id()),
             load: own_seconds(std::process::id()),
         }
@@ -281,16 +276,6 @@ impl NodeProcess {
         self.child.wait()?;
         Ok(())
     }
-
-    fn embedder_seconds(&self) -> f64 {
-        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id()));
-        let stats = tasks.into_iter().flatten().flatten();
-        stats
-            .filter_map(|task| ProcessStat::read(&task.path().join("stat")))
-            .filter(|stat| stat.name == "embedder")
-            .map(|stat| stat.own)
-            .sum()
-    }
 }
 
 impl Drop for NodeProcess {
@@ -302,7 +287,6 @@ impl Drop for NodeProcess {
 
 /// What the kernel says of a process or a thread.
 struct ProcessStat {
-    name: String,
     parent: u32,
     /// Seconds of its own, and of children that have ended.
     own: f64,
@@ -313,11 +297,10 @@ impl ProcessStat {
     fn read(path: &Path) -> Option<Self> {
         let text = fs::read_to_string(path).ok()?;
         // A name may have spaces and parentheses.
-        let (before, after) = text.rsplit_once(") ")?;
+        let (_, after) = text.rsplit_once(") ")?;
         let fields: Vec<&str> = after.split(' ').collect();
         let seconds = |at: usize| fields.get(at)?.parse::<f64>().ok().map(|n| n / TICKS_A_SECOND);
         Some(Self {
-            name: before.split_once('(')?.1.to_owned(),
             parent: fields.get(1)?.parse().ok()?,
             own: seconds(11)? + seconds(12)?,
             ended: seconds(13)? + seconds(14)?,

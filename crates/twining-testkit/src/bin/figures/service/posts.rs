@@ -74,7 +74,7 @@ pub(crate) fn posts(bench: &Bench) -> BenchResult<()> {
             "p99.9 ms",
             "seen p50 ms",
             "seen p99 ms",
-            "cores: nodes / vectors / database / load",
+            "cores: nodes / database / load",
             "goals",
         ],
     );

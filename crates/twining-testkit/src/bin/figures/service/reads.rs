@@ -85,7 +85,7 @@ fn one_repository(bench: &Bench) -> BenchResult<()> {
         ]);
     }
     table.note(format!(
-        "{} records with vectors; {READERS} readers without pause and {POSTERS} who post once a second, over two nodes, {} s; {}; cores of nodes / vectors / database / load: {}; load average {load_before} before.",
+        "{} records with vectors; {READERS} readers without pause and {POSTERS} who post once a second, over two nodes, {} s; {}; cores of nodes / database / load: {}; load average {load_before} before.",
         thousands(RECORDS),
         LASTING.as_secs(),
         result.troubles(),
@@ -137,7 +137,7 @@ fn busy_agents(bench: &Bench) -> BenchResult<()> {
         result.troubles()
     ));
     table.note(format!(
-        "Cores of nodes / vectors / database / load: {}. A record takes {:.0} bytes in a node's folder, with its vectors; two nodes with {PROFILE_REPOSITORIES} open repositories: {} MiB.",
+        "Cores of nodes / database / load: {}. A record takes {:.0} bytes in a node's folder, with its vectors; two nodes with {PROFILE_REPOSITORIES} open repositories: {} MiB.",
         result.cores_text(),
         folder / (PROFILE_REPOSITORIES * PROFILE_RECORDS) as f64,
         cluster.nodes.iter().map(|node| number(node.resident_mib())).collect::<Vec<_>>().join(" and ")
