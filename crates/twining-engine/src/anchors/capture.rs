@@ -1,7 +1,7 @@
 //! Capturing: what is seen at the code a record names, when the record is made or confirmed.
 
-use std::collections::HashSet;
-use std::time::Instant;
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
@@ -9,13 +9,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use twining_code::{Definition, Excerpt, TOKEN_RULES, line_hashes};
 use twining_model::{Anchor, AnchorEvent, AnchorRole, AnchoredRecord, Place, SeenCode, limits};
-use twining_store::code::{CodeIndex, IndexedSource, READING_TIME, SourceLookup};
+use twining_store::code::{CodeIndex, FileVersion, IndexedSource, SourceLookup};
 
 use crate::anchors::named_code::{NamedCode, NamedFile, is_named, symbol};
 use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::suggestions;
 
+/// How long files are read for a record. More than an answer may take: what is not seen now is
+/// not bound later.
+pub(crate) const CAPTURE_TIME: Duration = Duration::from_millis(500);
 /// Definitions of one name that are all anchored: overloads, and twins for two systems.
 const MAX_TWINS: usize = 4;
 /// Files that are read for a symbol whose file nobody named.
@@ -24,7 +27,7 @@ const MAX_FILES_READ: usize = 20;
 const MAX_NEAREST: usize = 3;
 
 /// Code that a record was anchored to.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AnchoredPlace {
     /// Where: `path#Outer.name`, or a file.
     pub at: String,
@@ -90,6 +93,11 @@ impl CapturedPlace {
         event: AnchorEvent,
         stamp: &Stamp<'_>,
     ) -> Anchor {
+        signed(self.line(of, event), stamp)
+    }
+
+    /// What was seen, without id, time and author.
+    pub(crate) fn line(&self, of: &AnchoredRecord, event: AnchorEvent) -> Anchor {
         Anchor {
             kind: self.kind.clone(),
             seen: self.seen.clone(),
@@ -100,30 +108,36 @@ impl CapturedPlace {
             tokens: self.definition.tokens,
             words: self.words.clone(),
             lines: self.lines.clone(),
-            timestamp: stamp.at.to_string(),
-            agent_id: stamp.caller.agent.clone(),
-            origin: Some(stamp.caller.origin.clone()),
-            ..Anchor::new(
-                stamp.ids.next().to_string(),
-                of.clone(),
-                self.at.clone(),
-                self.role,
-                event,
-            )
+            ..Anchor::new(String::new(), of.clone(), self.at.clone(), self.role, event)
         }
+    }
+}
+
+/// A line as it is written: with a new id, the time and the author.
+pub(crate) fn signed(line: Anchor, stamp: &Stamp<'_>) -> Anchor {
+    Anchor {
+        id: stamp.ids.next().to_string(),
+        timestamp: stamp.at.to_string(),
+        agent_id: stamp.caller.agent.clone(),
+        origin: Some(stamp.caller.origin.clone()),
+        ..line
     }
 }
 
 /// Looks up what a record names. What cannot be read in time is left out: the record is written in
 /// any case.
 pub(crate) fn capture(code: &CodeIndex, named: &NamedCode) -> Result<Captured, Failure> {
-    let mut capture = Capture {
-        code,
-        named,
-        until: Instant::now() + READING_TIME,
-        found: Captured::default(),
-        files: Vec::new(),
-    };
+    capture_until(code, named, Instant::now() + CAPTURE_TIME)
+}
+
+/// The same, where several records share one time.
+pub(crate) fn capture_until(
+    code: &CodeIndex,
+    named: &NamedCode,
+    until: Instant,
+) -> Result<Captured, Failure> {
+    let (found, files) = (Captured::default(), Vec::new());
+    let mut capture = Capture { code, named, until, found, files, texts: None };
     if !named.is_empty() {
         capture.read_files()?;
         capture.resolve()?;
@@ -148,10 +162,39 @@ pub(crate) fn capture_place(
         until: Instant::now(),
         found: Captured::default(),
         files: Vec::new(),
+        texts: None,
     };
     capture.add(&source, at.clone(), role, &definition, None)?;
     capture.name_commit();
     Ok(capture.found.places.pop())
+}
+
+/// What a commit had at the code a record names; `files` are those of them that were there.
+pub(crate) fn capture_version(
+    code: &CodeIndex,
+    named: &NamedCode,
+    files: Vec<(NamedFile, FileVersion)>,
+    commit: &str,
+) -> Result<Captured, Failure> {
+    let mut texts = HashMap::new();
+    let mut sources = Vec::new();
+    for (file, FileVersion { source, bytes }) in files {
+        texts.insert(file.path.clone(), bytes);
+        sources.push((file, source));
+    }
+    let mut capture = Capture {
+        code,
+        named,
+        until: Instant::now(),
+        found: Captured::default(),
+        files: sources,
+        texts: Some(texts),
+    };
+    capture.resolve()?;
+    for place in &mut capture.found.places {
+        place.seen.commit = Some(commit.to_owned());
+    }
+    Ok(capture.found)
 }
 
 struct Capture<'c> {
@@ -160,6 +203,8 @@ struct Capture<'c> {
     until: Instant,
     found: Captured,
     files: Vec<(NamedFile, IndexedSource)>,
+    /// The files' bytes, if not those of the checkout are looked at.
+    texts: Option<HashMap<String, Vec<u8>>>,
 }
 
 impl Capture<'_> {
@@ -168,7 +213,8 @@ impl Capture<'_> {
             match self.code.source(&file.path, Some(self.until))? {
                 SourceLookup::Found(source) => self.files.push((file.clone(), source)),
                 SourceLookup::Missing
-                    if file.role == AnchorRole::Affected || file.name.is_some() =>
+                    if (file.role == AnchorRole::Affected || file.name.is_some())
+                        && !self.is_folder(&file.path) =>
                 {
                     self.unresolved(file.path.clone(), Vec::new());
                 }
@@ -176,6 +222,11 @@ impl Capture<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether git lists files below a path. Nothing is bound to a folder.
+    fn is_folder(&self, path: &str) -> bool {
+        !self.code.git().listed_of(&[path.to_owned()]).is_empty()
     }
 
     fn resolve(&mut self) -> Result<(), Failure> {
@@ -232,7 +283,7 @@ impl Capture<'_> {
                 }
             }
         }
-        if twins == 0 && files.is_empty() {
+        if twins == 0 && files.is_empty() && self.texts.is_none() {
             twins = self.bind_anywhere(&wanted, role)?;
         }
         if twins == 0 {
@@ -323,7 +374,10 @@ impl Capture<'_> {
         if is_known || self.found.places.len() >= limits::ANCHORS {
             return Ok(());
         }
-        let bytes = self.code.text(at.path())?.unwrap_or_default();
+        let bytes = match &self.texts {
+            Some(texts) => texts.get(at.path()).cloned().unwrap_or_default(),
+            None => self.code.text(at.path())?.unwrap_or_default(),
+        };
         let excerpt =
             Excerpt::read(at.path(), &bytes, &(definition.first_line..=definition.last_line));
         let words = excerpt.witnesses(&self.named.text, &definition.name);

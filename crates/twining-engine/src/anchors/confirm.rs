@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use twining_model::{
-    Anchor, AnchorEvent, AnchorRole, AnchoredRecord, Change, Id, InvalidInput, Place, text,
+    Anchor, AnchorEvent, AnchorRole, AnchoredRecord, Change, Id, InvalidInput, Place, limits, text,
 };
 use twining_store::code::{CodeIndex, DefinitionSearch};
-use twining_store::{Durability, View};
+use twining_store::{DecisionFilter, Durability, View};
 
-use crate::anchors::capture::{AnchoredPlace, CapturedPlace, capture_place};
+use crate::anchors::capture::{AnchoredPlace, CapturedPlace, capture_place, signed};
 use crate::anchors::freshness::{CodeState, JudgedAnchor, Judging};
 use crate::anchors::lookup::all_anchors;
 use crate::anchors::moved;
@@ -25,7 +25,7 @@ use crate::secrets::{Redaction, clean, redact_fields};
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConfirmInput {
-    /// Decisions or entries whose code you have read again and that still hold
+    /// Decisions or entries whose code you have read again and that still hold; `node:ID`, `feature:ID`
     #[serde(default)]
     pub ids: Vec<String>,
     /// Why it still holds
@@ -33,6 +33,9 @@ pub struct ConfirmInput {
     /// Accept every place whose code moved unchanged
     #[serde(default)]
     pub all_moved: bool,
+    /// Write down what older records were bound to, where the code is as it was
+    #[serde(default)]
+    pub all_fresh: bool,
     /// Your name
     pub agent_id: Option<String>,
 }
@@ -43,7 +46,7 @@ redact_fields!(ConfirmInput { ids, reason, agent_id });
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReanchorInput {
-    /// The decision or entry
+    /// The decision or entry; `node:ID` or `feature:ID`
     pub id: String,
     /// Which of its places, if it has several: `path#name`
     pub at: Option<String>,
@@ -110,7 +113,7 @@ impl Engine {
         let code = self.code_here()?;
         let reason = text::long("reason", input.reason.as_deref().unwrap_or_default())?;
         let ids = fields::references("ids", &input.ids)?;
-        if ids.is_empty() && !input.all_moved {
+        if ids.is_empty() && !input.all_moved && !input.all_fresh {
             return Err(InvalidInput::new("ids", "must name at least one record").into());
         }
         let looked = self.store().view(|view| {
@@ -129,9 +132,17 @@ impl Engine {
             extra.insert("reason".to_owned(), Value::String(reason));
         }
         let stamp = self.stamp(&caller);
-        let anchors = looked.iter().flat_map(|record| record.lines(&stamp, &extra)).collect();
+        let mut anchors: Vec<Anchor> =
+            looked.iter().flat_map(|record| record.lines(&stamp, &extra)).collect();
+        let mut confirmed: Vec<ConfirmedRecord> =
+            looked.into_iter().map(LookedAt::outcome).collect();
+        if input.all_fresh {
+            for assumed in self.store().view(|view| fresh_assumed(code, view))? {
+                confirmed.extend(assumed_outcome(&assumed));
+                anchors.extend(assumed.into_iter().map(|anchor| signed(anchor, &stamp)));
+            }
+        }
         self.store().write(Durability::Normal, &Change { anchors, ..Change::default() })?;
-        let confirmed = looked.into_iter().map(LookedAt::outcome).collect();
         Ok(ConfirmOutcome { confirmed, redacted })
     }
 
@@ -156,7 +167,7 @@ impl Engine {
         }
         let (record, old) = self.store().view(|view| {
             let record = find_record(view, &input.id)?;
-            let old = one_anchor(view, &record, input.at.as_deref(), self.store().root())?;
+            let old = one_anchor((code, view), &record, input.at.as_deref(), self.store().root())?;
             let text = record_text(view, &record)?;
             Ok::<_, Failure>(((record, text), old))
         })?;
@@ -298,6 +309,58 @@ fn moved_unchanged(code: &CodeIndex, view: &View<'_>) -> Result<Vec<LookedAt>, F
     Ok(looked)
 }
 
+/// The anchors of each record that was bound without a line of its own, if its code is as it was.
+fn fresh_assumed(code: &CodeIndex, view: &View<'_>) -> Result<Vec<Vec<Anchor>>, Failure> {
+    let judging = Judging::new(code, None);
+    let mut found = Vec::new();
+    for record in old_records(view)? {
+        let judged = judging.record(view, &record)?;
+        let is_assumed = |judged: &JudgedAnchor| {
+            judged.state == CodeState::Fresh
+                && judged.moved_to.is_none()
+                && judged.anchor.event() == Some(AnchorEvent::Assumed)
+        };
+        if !judged.is_empty() && judged.iter().all(is_assumed) {
+            found.push(judged.into_iter().map(|judged| judged.anchor).collect());
+        }
+    }
+    Ok(found)
+}
+
+/// Decisions and entries that have no line about their code.
+fn old_records(view: &View<'_>) -> Result<Vec<AnchoredRecord>, Failure> {
+    let mut records: Vec<AnchoredRecord> = Vec::new();
+    let mut offset = 0;
+    loop {
+        let page = view.decisions().page_from(&DecisionFilter::default(), offset, limits::PAGE)?;
+        let binding = page.items.iter().filter(|decision| decision.status.binds());
+        records.extend(binding.map(|found| AnchoredRecord::Decision(found.id.to_string())));
+        offset += page.items.len();
+        if page.items.len() < limits::PAGE {
+            break;
+        }
+    }
+    let entries = view.entries().ids_and_rows()?;
+    records.extend(entries.into_iter().map(|(id, _)| AnchoredRecord::Entry(id)));
+    let mut unbound = Vec::new();
+    for record in records {
+        if view.anchors().history(&record)?.is_empty() {
+            unbound.push(record);
+        }
+    }
+    Ok(unbound)
+}
+
+fn assumed_outcome(anchors: &[Anchor]) -> Option<ConfirmedRecord> {
+    let place =
+        |anchor: &Anchor| AnchoredPlace { at: anchor.at.to_string(), kind: anchor.kind.clone() };
+    Some(ConfirmedRecord {
+        id: anchors.first()?.of.id().to_owned(),
+        anchored: anchors.iter().map(place).collect(),
+        gone: Vec::new(),
+    })
+}
+
 /// The record with this id.
 pub(crate) fn find_record(view: &View<'_>, id: &str) -> Result<AnchoredRecord, Failure> {
     let wanted = id.trim();
@@ -306,10 +369,15 @@ pub(crate) fn find_record(view: &View<'_>, id: &str) -> Result<AnchoredRecord, F
     {
         return Ok(AnchoredRecord::Decision(decision.to_string()));
     }
-    match view.entries().get(wanted)? {
-        Some(entry) => Ok(AnchoredRecord::Entry(entry.id)),
-        None => Err(Failure::no_record(wanted)),
+    if let Some(entry) = view.entries().get(wanted)? {
+        return Ok(AnchoredRecord::Entry(entry.id));
     }
+    let other = AnchoredRecord::from(wanted.to_owned());
+    let is_kind = matches!(other, AnchoredRecord::Node(_) | AnchoredRecord::Feature(_));
+    if is_kind && !view.anchors().of(&other)?.is_empty() {
+        return Ok(other);
+    }
+    Err(Failure::no_record(wanted))
 }
 
 /// What a record says, to be searched for words of the code.
@@ -325,20 +393,24 @@ fn record_text(view: &View<'_>, record: &AnchoredRecord) -> Result<String, Failu
             .entries()
             .get(id)?
             .map_or_else(String::new, |entry| format!("{}\n{}", entry.summary, entry.detail)),
+        // The words that it shares with its code are all that is asked for here.
         AnchoredRecord::Node(_) | AnchoredRecord::Feature(_) | AnchoredRecord::Other(_) => {
-            String::new()
+            let anchors = view.anchors().of(record)?;
+            anchors.into_iter().flat_map(|anchor| anchor.words).collect::<Vec<_>>().join(" ")
         }
     })
 }
 
 /// The anchor of a record that is meant.
 fn one_anchor(
-    view: &View<'_>,
+    (code, view): (&CodeIndex, &View<'_>),
     record: &AnchoredRecord,
     at: Option<&str>,
     root: &twining_model::ProjectRoot,
 ) -> Result<Anchor, Failure> {
-    let mut anchors = view.anchors().of(record)?;
+    let judged = Judging::new(code, None).record(view, record)?;
+    let all: Vec<Anchor> = judged.into_iter().map(|judged| judged.anchor).collect();
+    let mut anchors = all.clone();
     if let Some(at) = at {
         let place = Place::parse("at", at, root)?;
         anchors.retain(|anchor| anchor.at == place);
@@ -349,7 +421,7 @@ fn one_anchor(
     match anchors.len() {
         1 => Ok(anchors.swap_remove(0)),
         0 => Err(InvalidInput::new("at", "must be a place that the record is bound to")
-            .because(format!("its places: {}", listed(&view.anchors().of(record)?)))
+            .because(format!("its places: {}", listed(&all)))
             .into()),
         _ => Err(InvalidInput::new("at", "must say which of the places is meant")
             .because(listed(&anchors))
@@ -372,13 +444,7 @@ fn found_place(code: &CodeIndex, anchor: &Anchor) -> Result<Place, Failure> {
     }
 }
 
-fn released_line(anchor: &Anchor, stamp: &Stamp<'_>) -> Anchor {
-    Anchor {
-        id: stamp.ids.next().to_string(),
-        event: AnchorEvent::Released.as_str().to_owned(),
-        timestamp: stamp.at.to_string(),
-        agent_id: stamp.caller.agent.clone(),
-        origin: Some(stamp.caller.origin.clone()),
-        ..anchor.clone()
-    }
+pub(crate) fn released_line(anchor: &Anchor, stamp: &Stamp<'_>) -> Anchor {
+    let event = AnchorEvent::Released.as_str().to_owned();
+    signed(Anchor { event, ..anchor.clone() }, stamp)
 }

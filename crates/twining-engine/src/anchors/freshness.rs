@@ -4,6 +4,7 @@
 //! statements whose code drifted, nine still hold.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -20,6 +21,7 @@ use twining_store::code::{
     CodeIndex, CodeVersion, FileVersion, IndexedSource, MovedTo, READING_TIME, SourceLookup,
 };
 
+use crate::anchors::assumed::{AssumedAnchors, assumed_anchors};
 use crate::anchors::moved::SearchQueue;
 use crate::engine::Engine;
 use crate::failure::Failure;
@@ -142,7 +144,9 @@ impl Engine {
             }
         }
         if *self.code_version() == CodeVersion::Checkout {
-            self.state::<SearchQueue>().add(judging.missing());
+            let queue = self.state::<SearchQueue>();
+            queue.add(judging.missing());
+            queue.add_records(judging.assumed());
         }
         Ok(notes)
     }
@@ -157,6 +161,8 @@ pub(crate) struct Judging<'c> {
     sources: Mutex<BTreeMap<String, SourceLookup>>,
     texts: Mutex<BTreeMap<String, Vec<u8>>>,
     missing: Mutex<Vec<Anchor>>,
+    assumed: Mutex<Vec<AnchoredRecord>>,
+    has_overrun: AtomicBool,
 }
 
 impl<'c> Judging<'c> {
@@ -170,6 +176,8 @@ impl<'c> Judging<'c> {
             sources: Mutex::new(BTreeMap::new()),
             texts: Mutex::new(BTreeMap::new()),
             missing: Mutex::new(Vec::new()),
+            assumed: Mutex::new(Vec::new()),
+            has_overrun: AtomicBool::new(false),
         }
     }
 
@@ -221,13 +229,57 @@ impl<'c> Judging<'c> {
         view: &View<'_>,
         record: &AnchoredRecord,
     ) -> Result<Vec<JudgedAnchor>, Failure> {
-        let anchors = view.anchors().of(record)?;
+        let mut anchors = view.anchors().of(record)?;
+        if anchors.is_empty() {
+            let mut assumed = assumed_anchors(self.code, view, record, self.until)?;
+            if matches!(assumed, AssumedAnchors::NotYet(_)) && self.may_overrun() {
+                assumed = assumed_anchors(self.code, view, record, None)?;
+            }
+            match assumed {
+                AssumedAnchors::Known(assumed) if assumed.is_empty() => return Ok(Vec::new()),
+                AssumedAnchors::Known(assumed) => {
+                    self.lock_assumed().push(record.clone());
+                    anchors = assumed;
+                }
+                AssumedAnchors::NotYet(anchor) => {
+                    self.lock_assumed().push(record.clone());
+                    let reason = Some("not looked at yet".to_owned());
+                    let state = CodeState::Unchecked;
+                    return Ok(vec![JudgedAnchor {
+                        anchor: *anchor,
+                        state,
+                        reason,
+                        moved_to: None,
+                    }]);
+                }
+            }
+        }
         anchors.into_iter().map(|anchor| self.judge(anchor)).collect()
     }
 
-    /// Anchors whose definition is not at its place, and was not looked for yet.
+    /// Once in a question the time is not kept: on a busy machine it would be over before the first
+    /// file is read, every time.
+    fn may_overrun(&self) -> bool {
+        !self.has_overrun.swap(true, Ordering::Relaxed)
+    }
+
+    fn lock_assumed(&self) -> MutexGuard<'_, Vec<AnchoredRecord>> {
+        self.assumed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records from before there were anchors, which are bound in this index alone.
+    pub(crate) fn assumed(&self) -> Vec<AnchoredRecord> {
+        self.lock_assumed().clone()
+    }
+
+    /// Anchors whose definition is not at its place, and was not looked for yet; or was not found,
+    /// and the working tree may have it by now.
     pub(crate) fn missing(&self) -> Vec<Anchor> {
-        self.missing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.lock_missing().clone()
+    }
+
+    fn lock_missing(&self) -> MutexGuard<'_, Vec<Anchor>> {
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// One anchor.
@@ -300,7 +352,7 @@ impl<'c> Judging<'c> {
             None => None,
         };
         let judged = match known {
-            Some(MovedTo { place: Some(place), commit }) => {
+            Some(MovedTo { place: Some(place), commit, .. }) => {
                 let place = place.parse::<Place>().ok();
                 let there = match &place {
                     Some(place) => self.at_place(&anchor, place)?,
@@ -314,7 +366,8 @@ impl<'c> Judging<'c> {
                     _ => self.missing_anchor(anchor, commit),
                 }
             }
-            Some(MovedTo { place: None, commit }) => {
+            Some(MovedTo { place: None, commit, .. }) => {
+                self.lock_missing().push(anchor.clone());
                 let reason = match commit {
                     Some(commit) => format!("gone since {}", short(&commit)),
                     None => "no longer in the code".to_owned(),
@@ -332,7 +385,7 @@ impl<'c> Judging<'c> {
     }
 
     fn missing_anchor(&self, anchor: Anchor, commit: Option<String>) -> JudgedAnchor {
-        self.missing.lock().unwrap_or_else(PoisonError::into_inner).push(anchor.clone());
+        self.lock_missing().push(anchor.clone());
         let reason = match commit {
             Some(commit) => format!("not at its place since {}", short(&commit)),
             None => "not at its place; it is being looked for".to_owned(),
@@ -350,7 +403,10 @@ impl<'c> Judging<'c> {
             return Ok(known.clone());
         }
         let source = match self.revision() {
-            None => self.code.source(path, self.until)?,
+            None => match self.code.source(path, self.until)? {
+                SourceLookup::Unread if self.may_overrun() => self.code.source(path, None)?,
+                source => source,
+            },
             Some(revision) => {
                 match self.code.versions(&revision, &[path.to_owned()])?.pop().flatten() {
                     Some(FileVersion { source, bytes }) => {

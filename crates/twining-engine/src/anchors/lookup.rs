@@ -54,11 +54,12 @@ pub(crate) fn named_place(
     }
 }
 
-/// The anchors at one place.
+/// Anchors at one place that are looked at.
+const MAX_AT_PLACE: usize = 1000;
+
+/// The anchors at one place, the newest first.
 pub(crate) fn anchors_at(view: &View<'_>, place: &Place) -> Result<Vec<Anchor>, StoreError> {
-    let mut anchors = view.anchors().in_file(place.path())?;
-    anchors.retain(|anchor| anchor.at == *place);
-    Ok(anchors)
+    view.anchors().at_place(place, MAX_AT_PLACE)
 }
 
 /// Anchors that are read at once.
@@ -103,7 +104,10 @@ pub(crate) fn beside(view: &View<'_>, anchors: &[Anchor]) -> Result<Vec<String>,
     let mut found: Vec<String> = Vec::new();
     for anchor in anchors.iter().filter(|anchor| anchor.at.name().is_some()) {
         for other in anchors_at(view, &anchor.at)? {
-            let id = other.of.id().to_owned();
+            let id = match &other.of {
+                AnchoredRecord::Decision(id) | AnchoredRecord::Entry(id) => id.clone(),
+                other => other.to_string(),
+            };
             if other.of != anchor.of && !found.contains(&id) {
                 found.push(id);
             }

@@ -3,6 +3,7 @@
 //! A record is bound to the definitions it names when it is made. Whether they still are what they
 //! were is computed when somebody asks, for the asker's own checkout.
 
+mod assumed;
 mod capture;
 mod confirm;
 mod drift;
@@ -10,13 +11,15 @@ mod freshness;
 mod lookup;
 mod moved;
 mod named_code;
+mod rebind;
 
-pub(crate) use capture::Captured;
 pub use capture::{AnchoredPlace, UnresolvedName};
+pub(crate) use capture::{CAPTURE_TIME, Captured};
 pub use confirm::{ConfirmInput, ConfirmOutcome, ConfirmedRecord, ReanchorInput, ReanchorOutcome};
 pub(crate) use drift::described;
 pub use drift::{DriftFinding, DriftInput, DriftKind, DriftOutcome};
 pub(crate) use freshness::CodeNotes;
 pub use freshness::{CodeNote, CodeState};
 pub(crate) use lookup::{anchors_at, beside, named_place, records_on};
-pub(crate) use named_code::{GivenPlace, NamedCode, code_words};
+pub(crate) use named_code::{GivenPlace, NamedCode, code_words, symbol};
+pub(crate) use rebind::Rebinding;

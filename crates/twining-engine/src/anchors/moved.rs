@@ -3,9 +3,10 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use twining_model::{Anchor, Place};
+use twining_model::{Anchor, AnchoredRecord, Place};
 use twining_store::code::{CodeIndex, DefinitionSearch, MovedTo, SeenDefinition as SeenInCommit};
 
+use crate::anchors::assumed::renew_assumed;
 use crate::anchors::freshness::seen_definition;
 use crate::engine::Engine;
 use crate::failure::Failure;
@@ -13,24 +14,35 @@ use crate::failure::Failure;
 /// Searches that wait; the oldest are forgotten.
 const MAX_WAITING: usize = 256;
 
-/// Anchors to look for, the newest asked for last.
+/// What to look for, the newest asked for last: anchors, and records that have none.
 #[derive(Default)]
-pub(crate) struct SearchQueue(Mutex<Vec<Anchor>>);
+pub(crate) struct SearchQueue {
+    anchors: Mutex<Vec<Anchor>>,
+    records: Mutex<Vec<AnchoredRecord>>,
+}
 
 impl SearchQueue {
     pub(crate) fn add(&self, anchors: Vec<Anchor>) {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        for anchor in anchors {
-            waiting.retain(|known| known.id != anchor.id);
-            waiting.push(anchor);
-        }
-        let surplus = waiting.len().saturating_sub(MAX_WAITING);
-        waiting.drain(..surplus);
+        add(&self.anchors, anchors, |known, new| known.id == new.id);
     }
 
-    fn next(&self) -> Option<Anchor> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    pub(crate) fn add_records(&self, records: Vec<AnchoredRecord>) {
+        add(&self.records, records, |known, new| known == new);
     }
+}
+
+fn add<T>(queue: &Mutex<Vec<T>>, new: Vec<T>, is_same: impl Fn(&T, &T) -> bool) {
+    let mut waiting = queue.lock().unwrap_or_else(PoisonError::into_inner);
+    for new in new {
+        waiting.retain(|known| !is_same(known, &new));
+        waiting.push(new);
+    }
+    let surplus = waiting.len().saturating_sub(MAX_WAITING);
+    waiting.drain(..surplus);
+}
+
+fn next<T>(queue: &Mutex<Vec<T>>) -> Option<T> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner).pop()
 }
 
 impl Engine {
@@ -39,12 +51,26 @@ impl Engine {
         let Some(code) = self.code() else { return Ok(0) };
         let queue = self.state::<SearchQueue>();
         let mut searched = 0;
+        let (mut head, mut tree) = (None, None);
         while Instant::now() < until
-            && let Some(anchor) = queue.next()
+            && let Some(record) = next(&queue.records)
         {
-            search(code, &anchor)?;
+            let head = head.get_or_insert_with(|| code.git().head()).clone().unwrap_or_default();
+            self.store().view(|view| renew_assumed(code, view, &record, &head))?;
             searched += 1;
         }
+        while Instant::now() < until
+            && let Some(anchor) = next(&queue.anchors)
+        {
+            let head = head.get_or_insert_with(|| code.git().head()).clone().unwrap_or_default();
+            let tree = tree.get_or_insert_with(|| code.uncommitted_state());
+            let known = code.moved(&anchor.id, &head)?;
+            if known.is_none_or(|known| known.place.is_some() || known.tree != *tree) {
+                search(code, &anchor)?;
+                searched += 1;
+            }
+        }
+        code.forget_unused()?;
         Ok(searched)
     }
 }
@@ -58,6 +84,7 @@ pub(crate) fn search(code: &CodeIndex, anchor: &Anchor) -> Result<DefinitionSear
     };
     let seen = SeenInCommit { path: anchor.at.path().to_owned(), definition, commit };
     let found = code.find_moved(&seen)?;
+    let tree = code.uncommitted_state();
     let moved = match &found {
         DefinitionSearch::Found { path, name, nth, commit } => {
             let place = if name.is_empty() {
@@ -66,10 +93,10 @@ pub(crate) fn search(code: &CodeIndex, anchor: &Anchor) -> Result<DefinitionSear
                 Place::definition(path, name, *nth)
             };
             let place = place.ok().map(|place| place.to_string());
-            Some(MovedTo { place, commit: commit.clone() })
+            Some(MovedTo { place, commit: commit.clone(), tree })
         }
         DefinitionSearch::Nowhere { commit } => {
-            Some(MovedTo { place: None, commit: commit.clone() })
+            Some(MovedTo { place: None, commit: commit.clone(), tree })
         }
         DefinitionSearch::Unknown => None,
     };

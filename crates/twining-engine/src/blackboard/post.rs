@@ -11,7 +11,7 @@ use twining_model::{
 };
 use twining_store::{Durability, StoreError};
 
-use crate::anchors::{AnchoredPlace, GivenPlace, NamedCode, UnresolvedName};
+use crate::anchors::{AnchoredPlace, GivenPlace, NamedCode, UnresolvedName, beside};
 use crate::blackboard::duplicates::RecentEntries;
 use crate::blackboard::*;
 use crate::caller::{Caller, Stamp};
@@ -73,6 +73,9 @@ pub struct PostOutcome {
     /// Code it names that is not there: check the names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unresolved: Vec<UnresolvedName>,
+    /// Other records on the same code, at most 5.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beside: Vec<String>,
 }
 
 /// An entry to be, every rule checked.
@@ -200,11 +203,14 @@ impl Engine {
         }
         let (entry, posted) = plan_post(&draft, &self.stamp(&caller))?;
         let code = self.capture(&draft.named)?;
+        let mut others = Vec::new();
         if code.places.is_empty() {
             self.store().post(std::slice::from_ref(&entry))?;
         } else {
             let of = AnchoredRecord::Entry(entry.id.clone());
             let anchors = code.anchors(&of, AnchorEvent::Made, &self.stamp(&caller));
+            // Never a reason to fail.
+            others = self.store().view(|view| beside(view, &anchors)).unwrap_or_default();
             let change = Change { anchors, ..Change::of_entries(vec![entry.clone()]) };
             self.store().write(Durability::Normal, &change)?;
         }
@@ -218,7 +224,7 @@ impl Engine {
             .unknown_among(&draft.relates_to)
             .map(|unknown| blackboard::unknown_ids_note(&unknown));
         let (anchored, unresolved) = (code.anchored(), code.unresolved);
-        Ok(PostOutcome { redacted, note, anchored, unresolved, ..posted })
+        Ok(PostOutcome { redacted, note, anchored, unresolved, beside: others, ..posted })
     }
 
     /// Which of these ids nobody here has. Asked after the fact and never a reason to fail.

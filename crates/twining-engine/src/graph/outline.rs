@@ -146,7 +146,8 @@ impl GraphOutline {
         for node in known.nodes() {
             let from = self.nodes.len();
             positions.insert(node.id(), from);
-            let paths = node.field("path").split(',').map(str::trim);
+            let paths = node.paths();
+            let paths = paths.split(',').map(str::trim);
             let paths: Vec<String> =
                 paths.filter(|path| !path.is_empty()).map(str::to_owned).collect();
             for to in paths.iter().filter_map(|path| files.get(path).copied()) {

@@ -8,7 +8,7 @@ use std::time::Instant;
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_model::knowledge_vocabulary::DEFAULT_GRAPH;
-use twining_model::{Change, Scope, text};
+use twining_model::{Anchor, Change, Scope, text};
 use twining_store::{Documents, Durability, KnowledgeFile, StoreError};
 
 use super::check::{self, GraphFinding, KnowledgeCheckInput, KnowledgeCheckOutcome};
@@ -22,6 +22,8 @@ use super::retrieve::{
 use super::review::{self, Changes, GraphVersions, ReviewContext, ReviewContextInput, ReviewKind};
 use super::rules::KnowledgeFacts;
 use super::update::{self, KnowledgeUpdateInput, KnowledgeUpdateOutcome};
+use crate::anchors::Rebinding;
+use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::fields;
@@ -112,6 +114,7 @@ impl Engine {
     /// Edits the graph: every operation, or none.
     pub fn knowledge_update(
         &self,
+        caller: &Caller,
         input: &KnowledgeUpdateInput,
     ) -> Result<KnowledgeUpdateOutcome, Failure> {
         let (mut input, redacted) = clean(input);
@@ -119,15 +122,22 @@ impl Engine {
         for operation in &mut input.operations {
             operation.shorten_paths(self.store().root())?;
         }
+        let bound = self.rebind_nodes(&input.operations)?;
         let plan = |file: &KnowledgeFile| {
             let (bytes, updated) = update::plan(file.bytes.as_deref(), &input.operations)?;
-            Ok::<_, Failure>((bytes, KnowledgeUpdateOutcome { file: file.path.clone(), ..updated }))
+            let anchored = bound.iter().flat_map(Rebinding::anchored).collect();
+            let unresolved = bound.iter().flat_map(Rebinding::unresolved).collect();
+            let file = file.path.clone();
+            let updated = KnowledgeUpdateOutcome { file, anchored, unresolved, ..updated };
+            Ok::<_, Failure>((bytes, updated))
         };
         if input.dry_run {
             return plan(&self.store().documents().knowledge()?)
                 .map(|(_, updated)| KnowledgeUpdateOutcome { redacted, ..updated });
         }
-        let updated = self.change_knowledge(|file| {
+        let stamp = self.stamp(caller);
+        let anchors: Vec<_> = bound.iter().flat_map(|bound| bound.lines(&stamp)).collect();
+        let updated = self.change_knowledge_and(&anchors, |file| {
             let (bytes, updated) = plan(file)?;
             let written = file.bytes.as_ref() != Some(&bytes);
             Ok((written.then_some(bytes), KnowledgeUpdateOutcome { written, ..updated }))
@@ -303,6 +313,15 @@ impl Engine {
     /// Replaces the graph by what a plan makes of it, if it makes anything.
     pub(crate) fn change_knowledge<T>(
         &self,
+        plan: impl FnMut(&KnowledgeFile) -> Result<(Option<Vec<u8>>, T), Failure>,
+    ) -> Result<T, Failure> {
+        self.change_knowledge_and(&[], plan)
+    }
+
+    /// The same, with the anchors of nodes that it changes.
+    fn change_knowledge_and<T>(
+        &self,
+        anchors: &[Anchor],
         mut plan: impl FnMut(&KnowledgeFile) -> Result<(Option<Vec<u8>>, T), Failure>,
     ) -> Result<T, Failure> {
         self.store().transact_on(Durability::Strict, Documents::knowledge, |file| {
@@ -311,7 +330,8 @@ impl Engine {
             let text = text.map_err(|_| StoreError::Damaged {
                 what: format!("`{}` is not UTF-8", file.path),
             })?;
-            Ok((Change::of_document(&file.path, text), outcome))
+            let anchors = if text.is_some() { anchors.to_vec() } else { Vec::new() };
+            Ok((Change { anchors, ..Change::of_document(&file.path, text) }, outcome))
         })
     }
 

@@ -9,6 +9,7 @@ use twining_store::{KnowledgeFile, NodeIndex, Store, StoreError};
 
 use super::check::{self, GraphFinding};
 use super::merge::{merged_markers, unresolved_merge};
+use crate::anchors::symbol;
 
 /// A knowledge graph that was read.
 #[derive(Debug)]
@@ -142,6 +143,16 @@ impl<'k> KnowledgeNode<'k> {
     #[must_use]
     pub fn field(self, name: &str) -> &'k str {
         self.node.get(name).unwrap_or_default()
+    }
+
+    /// Its `path` without the definitions in it: `src/a.rs` of `src/a.rs#Signer`.
+    #[must_use]
+    pub fn paths(self) -> String {
+        let file = |path: &'k str| match path.split_once('#') {
+            Some((file, name)) if !file.is_empty() && symbol(name).is_some() => file,
+            _ => path,
+        };
+        self.field("path").split(',').map(file).collect::<Vec<_>>().join(",")
     }
 
     /// What it is.

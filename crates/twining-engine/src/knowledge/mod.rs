@@ -10,6 +10,7 @@ mod draw;
 mod graph;
 mod merge;
 mod metrics;
+mod node_code;
 mod retrieve;
 mod review;
 mod rules;

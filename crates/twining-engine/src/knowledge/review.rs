@@ -13,7 +13,7 @@ pub use twining_store::git::Changes;
 use twining_store::{Config, knowledge_path, maestro_knowledge_path};
 
 use super::check::GraphFinding;
-use super::graph::KnowledgeGraph;
+use super::graph::{KnowledgeGraph, KnowledgeNode};
 use super::merge;
 use super::retrieve::KnowledgePack;
 use super::rules::{self, AppliedRule};
@@ -176,9 +176,7 @@ pub(super) fn fill(
     if let Some(pack) = context.pack.as_ref().filter(|_| kind != ReviewKind::Code) {
         let nodes =
             pack.found.hits.iter().chain(&pack.found.neighbors).filter_map(|id| known.node(id));
-        files.extend(
-            nodes.map(|node| node.field("path").to_owned()).filter(|path| !path.is_empty()),
-        );
+        files.extend(nodes.map(KnowledgeNode::paths).filter(|path| !path.is_empty()));
     }
     context.critical_rules = rules::applied(before.as_ref(), &known, &files);
     let more = context.critical_rules.len().saturating_sub(limits::PAGE);

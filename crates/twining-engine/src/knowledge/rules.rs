@@ -214,9 +214,9 @@ impl EdgeFact {
     fn of(valid_edge: KnowledgeEdge<'_>) -> Self {
         Self {
             from: valid_edge.from.id().to_owned(),
-            from_path: valid_edge.from.field("path").to_owned(),
+            from_path: valid_edge.from.paths(),
             to: valid_edge.to.id().to_owned(),
-            to_path: valid_edge.to.field("path").to_owned(),
+            to_path: valid_edge.to.paths(),
             description: valid_edge.to.field("description").to_owned(),
             note: valid_edge.note().to_owned(),
         }
@@ -229,9 +229,7 @@ impl RuleFact {
             .filter(|valid_edge| valid_edge.to.position == rule.position)
             .map(|valid_edge| valid_edge.from)
             .collect();
-        let paths = std::iter::once(rule)
-            .chain(governed.iter().copied())
-            .map(|node| node.field("path").to_owned());
+        let paths = std::iter::once(rule).chain(governed.iter().copied()).map(KnowledgeNode::paths);
         Self {
             id: rule.id().to_owned(),
             description: rule.field("description").to_owned(),

@@ -13,6 +13,7 @@ use twining_model::{InvalidInput, ProjectRoot, Scope, limits, text};
 use super::check::{GraphFinding, conflict_markers};
 use super::graph::KnowledgeGraph;
 use super::merge::merged_markers;
+use crate::anchors::{AnchoredPlace, UnresolvedName};
 use crate::fields::is_false;
 use crate::input_types::{EDGE_FIELDS, operation_schema};
 use crate::secrets::{Redact, Redaction, redact_fields};
@@ -108,6 +109,12 @@ pub struct KnowledgeUpdateOutcome {
     /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
+    /// Code that the nodes are anchored to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub anchored: Vec<AnchoredPlace>,
+    /// Code they name that is not there: check the names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unresolved: Vec<UnresolvedName>,
 }
 
 /// The file after operations that come from another folder.

@@ -3,13 +3,16 @@
 
 use std::cell::OnceCell;
 use std::path::Path;
+use std::time::Instant;
 
-use twining_model::{EvidenceSource, Scope, limits};
+use twining_model::{AnchorRole, AnchoredRecord, EvidenceSource, Scope, limits};
 use twining_store::{Documents, Durability, FeatureListFile};
 
+use crate::anchors::{CAPTURE_TIME, GivenPlace, NamedCode, Rebinding};
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::failure::Failure;
+use crate::fields;
 use crate::governance::turns::{TurnDraft, plan_record};
 use crate::governance::{PromptInput, RecordTurnInput, RecordTurnOutcome, UserPolicy};
 use crate::secrets::clean;
@@ -51,6 +54,12 @@ impl Engine {
             return Ok(outcome);
         }
         let rules = self.step_rules()?;
+        let bound = match &draft {
+            FeaturesDraft::Add { id, .. } | FeaturesDraft::Update { id, .. } => {
+                self.rebind_feature(id, &input.files, input.description.as_deref())?
+            }
+            FeaturesDraft::List { .. } => None,
+        };
         let outcome =
             self.store().transact_on(Durability::Strict, Documents::features, |feature_file| {
                 let passes = |feature: &Feature| {
@@ -65,15 +74,41 @@ impl Engine {
                         command: None,
                     })
                 };
-                plan_features(
-                    feature_file,
-                    &draft,
-                    rules.max_test_failures,
-                    passes,
-                    &self.stamp(&caller),
-                )
+                let stamp = self.stamp(&caller);
+                let most = rules.max_test_failures;
+                let (mut change, outcome) =
+                    plan_features(feature_file, &draft, most, passes, &stamp)?;
+                change.anchors.extend(bound.iter().flat_map(|bound| bound.lines(&stamp)));
+                Ok::<_, Failure>((change, outcome))
             })?;
-        Ok(FeaturesOutcome { redacted, ..outcome })
+        let anchored = bound.iter().flat_map(Rebinding::anchored).collect();
+        let unresolved = bound.iter().flat_map(Rebinding::unresolved).collect();
+        Ok(FeaturesOutcome { redacted, anchored, unresolved, ..outcome })
+    }
+
+    /// Looks up files that are set for a feature; none if there are none.
+    fn rebind_feature(
+        &self,
+        id: &str,
+        files: &[String],
+        description: Option<&str>,
+    ) -> Result<Option<Rebinding>, Failure> {
+        let mut named = NamedCode::default();
+        for file in fields::paths("files", files, self.store().root())? {
+            let place = GivenPlace { path: &file, name: None, lines: None };
+            named.add_file(&file, AnchorRole::Affected, &place);
+        }
+        if named.is_empty() {
+            return Ok(None);
+        }
+        named.text = match description {
+            Some(description) => description.to_owned(),
+            None => {
+                let list = self.feature_list()?.1.unwrap_or_default();
+                list.get(id).map(|feature| feature.description.clone()).unwrap_or_default()
+            }
+        };
+        self.rebind(AnchoredRecord::Feature(id.to_owned()), &named, Instant::now() + CAPTURE_TIME)
     }
 
     /// Adds to features whether they are shown to work; `in_full`, also by which runs.
@@ -153,18 +188,26 @@ impl Engine {
         let draft = ReportDraft::parse(&input, self.store().root(), self.store().ids().now())?;
         let run = self.reported_run(&caller, checkout, &draft, &input.evidence, context)?;
         let rules = self.step_rules()?;
+        let bound = self.rebind_feature(&draft.feature, &draft.files, None)?;
+        let bound = bound.map(Rebinding::keeping_all);
         let outcome =
             self.store().transact_on(Durability::Strict, Documents::features, |feature_file| {
-                plan_report(
+                let stamp = self.stamp(&caller);
+                let states = |paths: &[String]| file_states(checkout, paths);
+                let (mut change, outcome) = plan_report(
                     feature_file,
                     (&draft, run.clone()),
                     rules,
                     context,
-                    &self.stamp(&caller),
-                    |paths| file_states(checkout, paths),
-                )
+                    &stamp,
+                    states,
+                )?;
+                change.anchors.extend(bound.iter().flat_map(|bound| bound.lines(&stamp)));
+                Ok::<_, Failure>((change, outcome))
             })?;
-        Ok(ReportOutcome { redacted, ..outcome })
+        let anchored = bound.iter().flat_map(Rebinding::anchored).collect();
+        let unresolved = bound.iter().flat_map(Rebinding::unresolved).collect();
+        Ok(ReportOutcome { redacted, anchored, unresolved, ..outcome })
     }
 
     /// Records a turn. Defined here because the feature list says which features are completed and

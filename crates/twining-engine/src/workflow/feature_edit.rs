@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use twining_model::{Change, DocumentText, InvalidInput, ProjectRoot, limits, text};
 use twining_store::FeatureListFile;
 
+use crate::anchors::{AnchoredPlace, UnresolvedName};
 use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::fields;
@@ -121,6 +122,12 @@ pub struct FeaturesOutcome {
     /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
+    /// Files it is anchored to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub anchored: Vec<AnchoredPlace>,
+    /// Files that are not there, or not yet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unresolved: Vec<UnresolvedName>,
 }
 
 /// A feature, and what shows that it works.
@@ -301,6 +308,8 @@ fn outcome(
         counts: FeatureCounts::of(list),
         problems,
         redacted: Vec::new(),
+        anchored: Vec::new(),
+        unresolved: Vec::new(),
     }
 }
 

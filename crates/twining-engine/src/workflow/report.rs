@@ -10,6 +10,7 @@ use twining_model::{
 };
 use twining_store::FeatureListFile;
 
+use crate::anchors::{AnchoredPlace, UnresolvedName};
 use crate::blackboard::note;
 use crate::caller::Stamp;
 use crate::failure::Failure;
@@ -114,6 +115,12 @@ pub struct ReportOutcome {
     /// Secrets removed before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
+    /// The changed files, as the feature is anchored to them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub anchored: Vec<AnchoredPlace>,
+    /// Changed files that are not there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unresolved: Vec<UnresolvedName>,
 }
 
 /// A report, every rule checked.
@@ -123,7 +130,7 @@ pub(crate) struct ReportDraft {
     role: ReporterRole,
     event: FeatureEvent,
     summary: String,
-    files: Vec<String>,
+    pub(crate) files: Vec<String>,
     pub(crate) command: Option<String>,
     pub(crate) claimed: Option<TestCounts>,
     pub(crate) finished_at: Option<Time>,
@@ -441,6 +448,8 @@ pub(crate) fn plan_report(
         feature: after.get(&feature.id).cloned().ok_or_else(|| no_feature(&feature.id))?,
         was: before.status,
         redacted: Vec::new(),
+        anchored: Vec::new(),
+        unresolved: Vec::new(),
         run,
         need: needs.map(|entry| entry.id.clone()),
         next: NextBrief::of(&next(Some(after))),

@@ -1,13 +1,14 @@
 //! What the files of a checkout define, read when asked for and kept by content.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use twining_code::{Language, blob_id, read_source};
 
 use super::checkout_files::CheckoutFiles;
-use super::database::{CodeDatabase, MovedTo};
+use super::database::{AssumedLines, CodeDatabase, MovedTo};
 use super::outline::SourceOutline;
 use crate::disk::Fingerprint;
 use crate::error::StoreError;
@@ -23,6 +24,7 @@ pub struct CodeIndex {
     store: Arc<Store>,
     tree: CheckoutFiles,
     database: Mutex<Option<CodeDatabase>>,
+    is_tidied: AtomicBool,
 }
 
 /// Which state of the code is meant.
@@ -80,7 +82,12 @@ impl CodeIndex {
     /// The code of this checkout of the store's project. Nothing is opened or read yet.
     #[must_use]
     pub fn new(store: Arc<Store>, checkout: &Path, git: Git) -> Self {
-        Self { store, tree: CheckoutFiles::new(checkout, git), database: Mutex::new(None) }
+        Self {
+            store,
+            tree: CheckoutFiles::new(checkout, git),
+            database: Mutex::new(None),
+            is_tidied: AtomicBool::new(false),
+        }
     }
 
     /// What git knows of the checkout.
@@ -147,9 +154,7 @@ impl CodeIndex {
     ) -> Result<Vec<Option<FileVersion>>, StoreError> {
         let names: Vec<String> = paths.iter().map(|path| format!("{revision}:./{path}")).collect();
         let version = |(path, bytes): (&String, Option<Vec<u8>>)| {
-            bytes
-                .map(|bytes| Ok(FileVersion { source: self.read_and_keep(path, &bytes)?, bytes }))
-                .transpose()
+            bytes.map(|bytes| self.version(path, bytes)).transpose()
         };
         paths.iter().zip(self.git().blobs(&names)).map(version).collect()
     }
@@ -161,7 +166,50 @@ impl CodeIndex {
 
     /// Keeps what a search found.
     pub fn set_moved(&self, anchor: &str, head: &str, moved: &MovedTo) -> Result<(), StoreError> {
-        self.with_database(|database| database.set_moved(anchor, head, moved))
+        let now = self.now_ns() / 1_000_000;
+        self.keep(|database| database.set_moved(anchor, head, moved, now))
+    }
+
+    /// Which files of the working tree are not as HEAD has them, and in which state; another word
+    /// for another state.
+    #[must_use]
+    pub fn uncommitted_state(&self) -> String {
+        let state = |path: &String| {
+            let fingerprint = self.tree.fingerprint(path).ok().flatten();
+            format!("{path}\0{fingerprint:?}\0")
+        };
+        let states: String = self.git().uncommitted().iter().map(state).collect();
+        hex(&blob_id(states.as_bytes()))
+    }
+
+    /// The anchors that a record was given which has none of its own, if they were looked up by
+    /// what it says now.
+    pub fn assumed(&self, record: &str, inputs: &str) -> Result<Option<AssumedLines>, StoreError> {
+        self.with_database(|database| database.assumed(record, inputs))
+    }
+
+    /// Keeps them.
+    pub fn set_assumed(
+        &self,
+        record: &str,
+        inputs: &str,
+        assumed: &AssumedLines,
+    ) -> Result<(), StoreError> {
+        self.keep(|database| database.set_assumed(record, inputs, assumed))
+    }
+
+    /// Forgets what was not asked for in a long time, once in the life of this index.
+    pub fn forget_unused(&self) -> Result<(), StoreError> {
+        if self.is_tidied.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        let now = self.now_ns() / 1_000_000;
+        self.keep(|database| database.together(|database| database.forget_unused(now)))
+    }
+
+    /// What a version of a file defines that was read elsewhere.
+    pub fn version(&self, path: &str, bytes: Vec<u8>) -> Result<FileVersion, StoreError> {
+        Ok(FileVersion { source: self.read_and_keep(path, &bytes)?, bytes })
     }
 
     /// Reads a file's bytes, and keeps what was found under its path and its content.

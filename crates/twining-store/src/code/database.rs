@@ -16,8 +16,10 @@ const DB: &str = "code.db";
 const BESIDE: [&str; 2] = ["code.db-wal", "code.db-shm"];
 const STAMP: &str = "code.stamp";
 /// Grows with every change to the tables, or to what a grammar finds.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const DAY_MS: i64 = 24 * 3600 * 1000;
+/// What nobody asked for in this time is forgotten.
+const KEPT_MS: i64 = 30 * DAY_MS;
 
 const TABLES: &str = "
 CREATE TABLE checkout(num INTEGER PRIMARY KEY, folder TEXT NOT NULL UNIQUE);
@@ -25,21 +27,23 @@ CREATE TABLE tree(
     checkout INTEGER NOT NULL, path TEXT NOT NULL, ino INTEGER NOT NULL, size INTEGER NOT NULL,
     mtime INTEGER NOT NULL, blob TEXT, PRIMARY KEY(checkout, path)
 ) WITHOUT ROWID;
-CREATE INDEX tree_blob ON tree(blob, checkout);
 CREATE TABLE blob(
     num INTEGER PRIMARY KEY, id TEXT NOT NULL, language TEXT NOT NULL, coarse INTEGER NOT NULL,
     used INTEGER NOT NULL, UNIQUE(id, language)
 );
+CREATE INDEX blob_used ON blob(used);
 CREATE TABLE definition(
-    blob INTEGER NOT NULL, position INTEGER NOT NULL, name TEXT NOT NULL, leaf TEXT NOT NULL,
+    blob INTEGER NOT NULL, position INTEGER NOT NULL, name TEXT NOT NULL,
     nth INTEGER NOT NULL, kind TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
     signature INTEGER NOT NULL, body INTEGER NOT NULL, tokens INTEGER NOT NULL, sketch BLOB NOT NULL,
     PRIMARY KEY(blob, position)
 ) WITHOUT ROWID;
-CREATE INDEX definition_leaf ON definition(leaf, blob);
 CREATE TABLE moved(
-    anchor TEXT NOT NULL, head TEXT NOT NULL, place TEXT, commit_hash TEXT,
-    PRIMARY KEY(anchor, head)
+    anchor TEXT NOT NULL, head TEXT NOT NULL, place TEXT, commit_hash TEXT, tree TEXT NOT NULL,
+    at INTEGER NOT NULL,    PRIMARY KEY(anchor, head)
+) WITHOUT ROWID;
+CREATE TABLE assumed(
+    record TEXT PRIMARY KEY, inputs INTEGER NOT NULL, head TEXT NOT NULL, lines TEXT NOT NULL
 ) WITHOUT ROWID;
 ";
 
@@ -54,11 +58,17 @@ const USED: &str = "UPDATE blob SET used = ?2 WHERE num = ?1";
 const DEFINITIONS: &str = "SELECT name, nth, kind, first, last, signature, body, tokens, sketch \
     FROM definition WHERE blob = ?1 ORDER BY position";
 const ADD_DEFINITION: &str = "INSERT OR IGNORE INTO definition\
-    (blob, position, name, leaf, nth, kind, first, last, signature, body, tokens, sketch) \
-    VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
-const MOVED: &str = "SELECT place, commit_hash FROM moved WHERE anchor = ?1 AND head = ?2";
-const SET_MOVED: &str =
-    "INSERT OR REPLACE INTO moved(anchor, head, place, commit_hash) VALUES(?1, ?2, ?3, ?4)";
+    (blob, position, name, nth, kind, first, last, signature, body, tokens, sketch) \
+    VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+const MOVED: &str = "SELECT place, commit_hash, tree FROM moved WHERE anchor = ?1 AND head = ?2";
+const SET_MOVED: &str = "INSERT OR REPLACE INTO moved(anchor, head, place, commit_hash, tree, at) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
+const ASSUMED: &str = "SELECT head, lines FROM assumed WHERE record = ?1 AND inputs = ?2";
+const SET_ASSUMED: &str =
+    "INSERT OR REPLACE INTO assumed(record, inputs, head, lines) VALUES(?1, ?2, ?3, ?4)";
+const FORGET_DEFINITIONS: &str =
+    "DELETE FROM definition WHERE blob IN (SELECT num FROM blob WHERE used < ?1)";
+const FORGET_BLOBS: &str = "DELETE FROM blob WHERE used < ?1";
+const FORGET_MOVED: &str = "DELETE FROM moved WHERE at < ?1";
 
 /// The file kind of a file without grammar, in the column for languages.
 const NO_LANGUAGE: &str = "";
@@ -76,6 +86,17 @@ pub struct MovedTo {
     pub place: Option<String>,
     /// The commit in which it left its place, if that is known.
     pub commit: Option<String>,
+    /// What was not committed when it was looked for.
+    pub tree: String,
+}
+
+/// The anchors of a record from before there were any.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssumedLines {
+    /// The commit that was checked out when they were looked up.
+    pub head: String,
+    /// As JSON.
+    pub lines: String,
 }
 
 impl CodeDatabase {
@@ -216,7 +237,6 @@ impl CodeDatabase {
                 num,
                 i64::try_from(position).unwrap_or(i64::MAX),
                 definition.name,
-                definition.last_name(),
                 definition.nth,
                 definition.kind.name(),
                 definition.first_line,
@@ -232,8 +252,9 @@ impl CodeDatabase {
 
     /// What a search for an anchor's definition found at this HEAD, if one was made.
     pub(super) fn moved(&self, anchor: &str, head: &str) -> Result<Option<MovedTo>, StoreError> {
-        let read =
-            |row: &rusqlite::Row<'_>| Ok(MovedTo { place: row.get(0)?, commit: row.get(1)? });
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(MovedTo { place: row.get(0)?, commit: row.get(1)?, tree: row.get(2)? })
+        };
         let mut statement = self.conn.prepare_cached(MOVED)?;
         Ok(statement.query_row([anchor, head], read).optional()?)
     }
@@ -243,9 +264,42 @@ impl CodeDatabase {
         anchor: &str,
         head: &str,
         moved: &MovedTo,
+        now_ms: i64,
     ) -> Result<(), StoreError> {
         let mut statement = self.conn.prepare_cached(SET_MOVED)?;
-        statement.execute(params![anchor, head, moved.place, moved.commit])?;
+        statement.execute(params![anchor, head, moved.place, moved.commit, moved.tree, now_ms])?;
+        Ok(())
+    }
+
+    /// The anchors that a record from before was given, and at which HEAD.
+    pub(super) fn assumed(
+        &self,
+        record: &str,
+        inputs: &str,
+    ) -> Result<Option<AssumedLines>, StoreError> {
+        let read =
+            |row: &rusqlite::Row<'_>| Ok(AssumedLines { head: row.get(0)?, lines: row.get(1)? });
+        let mut statement = self.conn.prepare_cached(ASSUMED)?;
+        Ok(statement.query_row(params![record, digest(inputs)], read).optional()?)
+    }
+
+    pub(super) fn set_assumed(
+        &self,
+        record: &str,
+        inputs: &str,
+        assumed: &AssumedLines,
+    ) -> Result<(), StoreError> {
+        let mut statement = self.conn.prepare_cached(SET_ASSUMED)?;
+        statement.execute(params![record, digest(inputs), assumed.head, assumed.lines])?;
+        Ok(())
+    }
+
+    /// Forgets what nobody asked for in thirty days: versions of files that no checkout has, and
+    /// what was found at a HEAD of long ago.
+    pub(super) fn forget_unused(&self, now_ms: i64) -> Result<(), StoreError> {
+        for forget in [FORGET_DEFINITIONS, FORGET_BLOBS, FORGET_MOVED] {
+            self.conn.execute(forget, [now_ms - KEPT_MS])?;
+        }
         Ok(())
     }
 
@@ -319,4 +373,36 @@ fn remove(local: &Dir) -> Result<(), StoreError> {
         }
     }
     Ok(())
+}
+
+fn digest(text: &str) -> i64 {
+    xxh3_64(text.as_bytes()).cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use twining_code::read_source;
+
+    use super::*;
+
+    #[test]
+    fn versions_that_nobody_asked_for_in_thirty_days_are_forgotten() {
+        let database = CodeDatabase::in_memory("here").expect("opens");
+        let source = SourceOutline::from(read_source("a.rs", b"fn a() {}\n"));
+        let known = |blob: &str, now: i64| {
+            database.source(blob, source.language, now).expect("reads").is_some()
+        };
+        database.add_source("old", &source, 0).expect("writes");
+        database.add_source("used", &source, 0).expect("writes");
+        assert!(known("used", 2 * DAY_MS));
+        database.forget_unused(29 * DAY_MS).expect("forgets");
+        assert_eq!([known("old", 0), known("used", 0)], [true, true]);
+        database.forget_unused(31 * DAY_MS).expect("forgets");
+        assert_eq!([known("old", 0), known("used", 0)], [false, true]);
+        let left: i64 = database
+            .conn
+            .query_row("SELECT count(DISTINCT blob) FROM definition", [], |row| row.get(0))
+            .expect("counts");
+        assert_eq!(left, 1);
+    }
 }

@@ -13,6 +13,6 @@ mod outline;
 pub use code_index::{
     CodeIndex, CodeVersion, FileVersion, IndexedSource, READING_TIME, SourceLookup,
 };
-pub use database::MovedTo;
+pub use database::{AssumedLines, MovedTo};
 pub use moved_definition::{DefinitionSearch, SeenDefinition};
 pub use outline::SourceOutline;

@@ -15,6 +15,8 @@ const MAX_TIME: Duration = Duration::from_secs(2);
 const MAX_HOPS: usize = 8;
 /// Definitions with fewer tokens are alike by chance: only one of the same name counts.
 const SMALL: u32 = 25;
+/// Changed files that are all searched for the very same code; of more, those with its name.
+const MOST_CHANGED: usize = 200;
 /// What the best candidate must score, and by how much it must lead.
 const ACCEPTED: f64 = 0.5;
 const LEAD: f64 = 0.1;
@@ -95,22 +97,73 @@ impl CodeIndex {
             };
             let Vanished::In(commit) = vanished else {
                 // HEAD has it still: the working tree moved it.
-                return Ok(match self.moved_in_working_tree(&trail)? {
-                    Some(candidate) => found(&Trail::at(candidate, &trail.commit), None),
-                    None => DefinitionSearch::Nowhere { commit: left_in },
-                });
+                return match self.moved_in_working_tree(&trail)? {
+                    Some(candidate) => Ok(found(&Trail::at(candidate, &trail.commit), None)),
+                    None => self.same_elsewhere(seen, left_in, until),
+                };
             };
             let changes = self.git().changes_of_commit(&commit);
             if let Some(last) = self.before(&trail, &changes)? {
                 trail.definition = last;
             }
             let Some(next) = self.best_candidate(&trail, &changes, until)? else {
-                return Ok(DefinitionSearch::Nowhere { commit: Some(commit) });
+                return self.same_elsewhere(seen, Some(commit), until);
             };
             trail = Trail::at(next, &commit);
             left_in = Some(commit);
         }
         Ok(DefinitionSearch::Unknown)
+    }
+
+    /// Looks for the very same code in files that changed since it was seen: copied in one commit
+    /// and removed in another, or in the working tree. Only one that was not there then counts,
+    /// and only if it is the only one.
+    fn same_elsewhere(
+        &self,
+        seen: &SeenDefinition,
+        left_in: Option<String>,
+        until: Instant,
+    ) -> Result<DefinitionSearch, StoreError> {
+        let wanted = &seen.definition;
+        let changes = self.git().changes_between(&seen.commit, "HEAD");
+        let mut paths = self.git().uncommitted();
+        paths.extend(changes.into_iter().filter_map(|change| Some(change.after?.path)));
+        paths.retain(|path| same_extension(path, &seen.path));
+        paths.sort_unstable();
+        paths.dedup();
+        if paths.len() > MOST_CHANGED {
+            let named = self.git().files_with_word(wanted.last_name());
+            paths.retain(|path| named.contains(path));
+        }
+        let mut same: Vec<(String, Definition)> = Vec::new();
+        for path in paths {
+            if Instant::now() >= until {
+                return Ok(DefinitionSearch::Unknown);
+            }
+            let Some(now) = self.source(&path, None)?.found() else { continue };
+            let is_same = |found: &&Definition| {
+                found.kind == wanted.kind
+                    && found.is_same_code(wanted)
+                    && (found.tokens > SMALL || found.last_name() == wanted.last_name())
+            };
+            let mut found: Vec<Definition> =
+                pieces(&now, wanted).iter().filter(is_same).cloned().collect();
+            if !found.is_empty() {
+                let then = self.git().blobs(&[format!("{}:./{path}", seen.commit)]).pop().flatten();
+                let then = then.map(|bytes| self.read_and_keep(&path, &bytes)).transpose()?;
+                found.retain(|found| then.as_ref().is_none_or(|then| at(then, found).is_none()));
+            }
+            same.extend(found.into_iter().map(|found| (path.clone(), found)));
+        }
+        Ok(match same.as_slice() {
+            [(path, definition)] => DefinitionSearch::Found {
+                path: path.clone(),
+                name: definition.name.clone(),
+                nth: definition.nth,
+                commit: left_in,
+            },
+            _ => DefinitionSearch::Nowhere { commit: left_in },
+        })
     }
 
     /// Where these changes put a definition that they took from its place, if they did.

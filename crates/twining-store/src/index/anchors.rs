@@ -5,7 +5,7 @@
 
 use rusqlite::{Connection, params};
 use twining_model::scope::CaseFolding;
-use twining_model::{Anchor, AnchoredRecord, Scope};
+use twining_model::{Anchor, AnchoredRecord, Place, Scope};
 
 use super::view::{first_column, record_at, records, row_limit};
 use crate::error::StoreError;
@@ -33,6 +33,7 @@ macro_rules! in_force {
 
 const OF_RECORD: &str = in_force!("a.raw, a.sum", "a.record = ?1", "ORDER BY a.place");
 const IN_FILE: &str = in_force!("a.raw, a.sum", "a.path_key = ?1", "ORDER BY a.place, a.record");
+const AT_PLACE: &str = in_force!("a.raw, a.sum", "a.place = ?1", "ORDER BY a.id DESC LIMIT ?2");
 const NAMED: &str =
     in_force!("a.raw, a.sum", "a.last_name = ?1", "ORDER BY a.place, a.record LIMIT ?2");
 const PATHS: &str = in_force!("DISTINCT a.path", "1", "ORDER BY a.path");
@@ -53,6 +54,11 @@ impl Anchors<'_> {
     /// The anchors in a file, by place: those of its definitions, and those of all of it.
     pub fn in_file(&self, path: &str) -> Result<Vec<Anchor>, StoreError> {
         records(self.conn, IN_FILE, [Scope::read(path).key(self.folding)])
+    }
+
+    /// The anchors at a place, the newest first, at most so many.
+    pub fn at_place(&self, place: &Place, limit: usize) -> Result<Vec<Anchor>, StoreError> {
+        records(self.conn, AT_PLACE, params![place.to_string(), row_limit(limit)])
     }
 
     /// The anchors of definitions whose last name is this, at most so many.

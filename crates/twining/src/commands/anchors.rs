@@ -160,6 +160,7 @@ pub(super) fn code_hint(id: &str, note: &CodeNote) -> Option<StyledText> {
 pub(super) fn show_anchors(
     anchored: &[AnchoredPlace],
     unresolved: &[UnresolvedName],
+    beside: &[String],
     page: &mut TextPage,
 ) {
     if !anchored.is_empty() {
@@ -171,6 +172,9 @@ pub(super) fn show_anchors(
             near => format!("; did you mean {}?", near.join(", ")),
         };
         page.line([warn(format!("not found in the code: {}{near}", name.name))]);
+    }
+    if !beside.is_empty() {
+        page.line([dim("also on this code:"), plain(beside.join(", "))]);
     }
 }
 

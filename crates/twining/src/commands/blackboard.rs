@@ -38,7 +38,7 @@ impl Verb for PostInput {
         if !note.is_empty() {
             page.line([warn("but:"), dim(note)]);
         }
-        show_anchors(&posted.anchored, &posted.unresolved, page);
+        show_anchors(&posted.anchored, &posted.unresolved, &posted.beside, page);
     }
 }
 

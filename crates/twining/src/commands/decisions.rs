@@ -89,10 +89,7 @@ impl Verb for DecideInput {
         if let Some(still) = &decided.still_ruled_out {
             page.line([warn(still)]);
         }
-        show_anchors(&decided.anchored, &decided.unresolved, page);
-        if !decided.beside.is_empty() {
-            page.line([dim(format!("also on this code: {}", decided.beside.join(", ")))]);
-        }
+        show_anchors(&decided.anchored, &decided.unresolved, &decided.beside, page);
         for rival in &decided.conflicts {
             page.line([
                 warn("Not in force yet: it contradicts"),

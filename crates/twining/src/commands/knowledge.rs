@@ -7,6 +7,7 @@ use twining_engine::{
     RetrieveOutcome, ReviewContext, ReviewContextInput,
 };
 
+use crate::commands::anchors::show_anchors;
 use crate::project::CommandContext;
 use crate::render::command_error::ExitStatus;
 use crate::render::text_page::{StyledText, TextPage, bad, count, dim, good, plain, strong, warn};
@@ -82,7 +83,7 @@ impl Verb for KnowledgeUpdateInput {
     type Output = KnowledgeUpdateOutcome;
 
     fn run(&self, ctx: &CommandContext<'_>) -> Result<KnowledgeUpdateOutcome, Failure> {
-        ctx.engine.knowledge_update(self)
+        ctx.engine.knowledge_update(&ctx.caller, self)
     }
 
     fn show(updated: &KnowledgeUpdateOutcome, page: &mut TextPage) {
@@ -111,6 +112,7 @@ impl Verb for KnowledgeUpdateInput {
         for finding in &updated.warnings {
             page.line([warn(format!("  line {}: {}", finding.line, finding.message))]);
         }
+        show_anchors(&updated.anchored, &updated.unresolved, &[], page);
     }
 }
 

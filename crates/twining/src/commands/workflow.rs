@@ -12,6 +12,7 @@ use twining_model::limits;
 use twining_store::disk;
 use twining_store::git::{BranchChanges, Git};
 
+use crate::commands::anchors::show_anchors;
 use crate::project::CommandContext;
 use crate::render::text_page::{
     StyledText, TextPage, bad, dim, good, place, plain, strong, warn, when,
@@ -56,6 +57,7 @@ impl Verb for FeaturesInput {
         );
         page.line([dim(format!("{} in all", outcome.total)), place(&outcome.path)]);
         outcome.problems.iter().for_each(|problem| page.line([warn("problem:"), plain(problem)]));
+        show_anchors(&outcome.anchored, &outcome.unresolved, &[], page);
     }
 }
 
@@ -172,6 +174,7 @@ impl Verb for ReportInput {
             page.line([warn("need:"), plain(need), dim("asks a person to look at it")]);
         }
         outcome.notes.iter().for_each(|note| page.line([warn("note:"), plain(note)]));
+        show_anchors(&outcome.anchored, &outcome.unresolved, &[], page);
         page.line([dim("next:"), plain(format!("{}:", outcome.next.say)), dim(&outcome.next.why)]);
     }
 }

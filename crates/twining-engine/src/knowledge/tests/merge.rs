@@ -7,7 +7,7 @@ use super::super::{
     KnowledgeCheckInput, KnowledgeGraph, KnowledgeMerge, KnowledgeRetrieveInput,
     KnowledgeUpdateInput, merge_knowledge,
 };
-use crate::testing::Project;
+use crate::testing::{Project, caller};
 
 const BASE: &str = "digraph K {\n    // shared\n    a [type=component level=architecture status=current description=\"A\" priority=low tag=\"x, y\"];\n    b [type=component level=architecture status=future description=\"B\"];\n    a -> b [relation=uses];\n}\n";
 
@@ -323,10 +323,10 @@ fn a_conflict_that_git_left_is_named_by_the_check_and_read_as_the_driver_would()
         );
         let operation = serde_json::json!([{"op": "update_node", "id": "a", "tag": "x"}]);
         let operations = serde_json::from_value(operation).expect("operations");
-        let refused = project.engine.knowledge_update(&KnowledgeUpdateInput {
-            operations,
-            ..KnowledgeUpdateInput::default()
-        });
+        let refused = project.engine.knowledge_update(
+            &caller("ada"),
+            &KnowledgeUpdateInput { operations, ..KnowledgeUpdateInput::default() },
+        );
         assert!(
             format!("{:?}", refused.expect_err("is refused")).contains("unresolved merge conflict")
         );
@@ -363,9 +363,10 @@ fn a_conflict_upon_a_conflict_is_told_and_left_as_it_is() {
     );
     let operation = serde_json::json!([{"op": "update_node", "id": "a", "tag": "x"}]);
     let operations = serde_json::from_value(operation).expect("operations");
-    let refused = project
-        .engine
-        .knowledge_update(&KnowledgeUpdateInput { operations, ..KnowledgeUpdateInput::default() });
+    let refused = project.engine.knowledge_update(
+        &caller("ada"),
+        &KnowledgeUpdateInput { operations, ..KnowledgeUpdateInput::default() },
+    );
     assert!(
         format!("{:?}", refused.expect_err("is refused")).contains("unresolved merge conflict")
     );

@@ -1,6 +1,6 @@
 //! Edits that touch one statement, and graphs that stay right.
 
-use crate::testing::Project;
+use crate::testing::{Project, caller};
 use crate::{Failure, KnowledgeUpdateInput, KnowledgeUpdateOutcome, Operation};
 use twining_testcases::each;
 
@@ -11,10 +11,10 @@ fn operations(json: &serde_json::Value) -> Vec<Operation> {
 }
 
 fn update(project: &Project, json: &serde_json::Value) -> Result<KnowledgeUpdateOutcome, Failure> {
-    project.engine.knowledge_update(&KnowledgeUpdateInput {
-        operations: operations(json),
-        ..KnowledgeUpdateInput::default()
-    })
+    project.engine.knowledge_update(
+        &caller("ada"),
+        &KnowledgeUpdateInput { operations: operations(json), ..KnowledgeUpdateInput::default() },
+    )
 }
 
 fn text(project: &Project) -> String {
@@ -174,11 +174,11 @@ fn the_first_node_makes_the_file_and_a_trial_makes_nothing() {
         &serde_json::json!([{"op": "add_node", "id": "x-1", "type": "pattern", "level": "implementation", "status": "current", "description": "a\u{1b}b"}]),
     );
     let trial = KnowledgeUpdateInput { operations: node.clone(), dry_run: true, story_id: None };
-    assert!(!project.engine.knowledge_update(&trial).expect("is fine").written);
+    assert!(!project.engine.knowledge_update(&caller("ada"), &trial).expect("is fine").written);
     assert!(!project.path().join(".twining/knowledge.dot").exists());
     let input =
         KnowledgeUpdateInput { operations: node, story_id: Some("S-9".into()), dry_run: false };
-    let done = project.engine.knowledge_update(&input).expect("is done");
+    let done = project.engine.knowledge_update(&caller("ada"), &input).expect("is done");
     assert!(done.created && done.written);
     assert!(
         text(&project).starts_with("digraph ProjectKnowledge {\n    \"x-1\" ["),
@@ -200,7 +200,7 @@ fn agents_that_edit_at_once_lose_nothing() {
                 for n in 0..5 {
                     let node = serde_json::json!([{"op": "add_node", "id": format!("n{writer}-{n}"), "type": "pattern", "level": "implementation", "status": "current", "description": "d"}]);
                     let input = KnowledgeUpdateInput { operations: operations(&node), ..KnowledgeUpdateInput::default() };
-                    engine.knowledge_update(&input).expect("is done");
+                    engine.knowledge_update(&caller("ada"), &input).expect("is done");
                 }
             });
         }

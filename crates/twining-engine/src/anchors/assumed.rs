@@ -1,0 +1,168 @@
+//! Records from before there were anchors: bound when they are first asked about, to what their
+//! time had at the code they name.
+//!
+//! Kept in `code.db` and nowhere else; `confirm --all-fresh` writes them down.
+
+use std::time::Instant;
+
+use twining_model::{Anchor, AnchorEvent, AnchorRole, AnchoredRecord, Id, Place, Time, limits};
+use twining_store::code::{AssumedLines, CodeIndex, FileVersion};
+use twining_store::{StoreError, View};
+
+use crate::anchors::capture::{Captured, capture_version};
+use crate::anchors::named_code::{GivenPlace, NamedCode, NamedFile};
+use crate::failure::Failure;
+
+/// What a record was bound to that has no anchors of its own.
+pub(crate) enum AssumedAnchors {
+    /// These; none if it names no code, or its time had none.
+    Known(Vec<Anchor>),
+    /// There was no time to look: it names this.
+    NotYet(Box<Anchor>),
+}
+
+/// A record as it was made: the code it names, the commits that carry it out, and when.
+struct OldRecord {
+    named: NamedCode,
+    commits: Vec<String>,
+    timestamp: String,
+}
+
+/// The anchors of a record that has none, looked up until this moment.
+pub(crate) fn assumed_anchors(
+    code: &CodeIndex,
+    view: &View<'_>,
+    record: &AnchoredRecord,
+    until: Option<Instant>,
+) -> Result<AssumedAnchors, Failure> {
+    let Some(old) = old_record(view, record)? else { return Ok(AssumedAnchors::Known(Vec::new())) };
+    if let Some(known) = code.assumed(&record.to_string(), &old.inputs())?
+        && let Ok(anchors) = serde_json::from_str(&known.lines)
+    {
+        return Ok(AssumedAnchors::Known(anchors));
+    }
+    if let Some(anchors) = old.bind(code, record, until)? {
+        return Ok(AssumedAnchors::Known(anchors));
+    }
+    let file = old.named.files.first().and_then(|file| Place::file(&file.path).ok());
+    Ok(match file {
+        Some(at) => {
+            let (role, event) = (AnchorRole::Affected, AnchorEvent::Assumed);
+            let anchor = Anchor::new(String::new(), record.clone(), at, role, event);
+            AssumedAnchors::NotYet(Box::new(anchor))
+        }
+        None => AssumedAnchors::Known(Vec::new()),
+    })
+}
+
+/// Looks again if another commit is checked out than when it was looked up: a rebase may have put
+/// another one before its time.
+pub(crate) fn renew_assumed(
+    code: &CodeIndex,
+    view: &View<'_>,
+    record: &AnchoredRecord,
+    head: &str,
+) -> Result<(), Failure> {
+    let Some(old) = old_record(view, record)? else { return Ok(()) };
+    let known = code.assumed(&record.to_string(), &old.inputs())?;
+    if known.is_none_or(|known| known.head != head) {
+        old.bind(code, record, None)?;
+    }
+    Ok(())
+}
+
+impl OldRecord {
+    /// What its anchors depend on.
+    fn inputs(&self) -> String {
+        format!("{:?} {:?} {}", self.named, self.commits, self.timestamp)
+    }
+
+    /// Binds it to the code of its time, and keeps that; none if there was no time.
+    fn bind(
+        &self,
+        code: &CodeIndex,
+        record: &AnchoredRecord,
+        until: Option<Instant>,
+    ) -> Result<Option<Vec<Anchor>>, Failure> {
+        let is_over = || until.is_some_and(|until| Instant::now() >= until);
+        if is_over() {
+            return Ok(None);
+        }
+        let git = code.git();
+        let linked = self.commits.iter().rev().find_map(|commit| git.resolve_commit(commit));
+        let before = || Time::read(&self.timestamp).and_then(|at| git.commit_before(at));
+        let mut anchors = Vec::new();
+        if let Some(commit) = linked.or_else(before) {
+            let names = self.named.files.iter().map(|file| format!("{commit}:./{}", file.path));
+            let texts = git.blobs(&names.collect::<Vec<_>>());
+            let mut files: Vec<(NamedFile, FileVersion)> = Vec::new();
+            for (file, bytes) in self.named.files.iter().zip(texts) {
+                if is_over() {
+                    return Ok(None);
+                }
+                if let Some(bytes) = bytes {
+                    files.push((file.clone(), code.version(&file.path, bytes)?));
+                }
+            }
+            anchors = lines(&capture_version(code, &self.named, files, &commit)?, record, self);
+        }
+        if let Some(head) = git.head() {
+            let lines = serde_json::to_string(&anchors).unwrap_or_default();
+            let kept = AssumedLines { head, lines };
+            code.set_assumed(&record.to_string(), &self.inputs(), &kept)?;
+        }
+        Ok(Some(anchors))
+    }
+}
+
+/// The anchors of what was captured. Where a name was not there, neither is the record bound to
+/// the file alone.
+fn lines(captured: &Captured, record: &AnchoredRecord, old: &OldRecord) -> Vec<Anchor> {
+    let is_whole = captured.unresolved.is_empty();
+    let places = captured.places.iter().filter(|place| is_whole || place.at.name().is_some());
+    let line = |place: &crate::anchors::capture::CapturedPlace| {
+        let line = place.line(record, AnchorEvent::Assumed);
+        let id = format!("assumed:{record}:{}:{}", line.at, line.seen.blob);
+        Anchor { id, timestamp: old.timestamp.clone(), ..line }
+    };
+    places.map(line).collect()
+}
+
+/// A record that was never bound and names files; none of others.
+fn old_record(view: &View<'_>, record: &AnchoredRecord) -> Result<Option<OldRecord>, StoreError> {
+    if !view.anchors().history(record)?.is_empty() {
+        return Ok(None);
+    }
+    let old = match record {
+        AnchoredRecord::Decision(id) => {
+            let Some(id) = Id::read(id) else { return Ok(None) };
+            let Some(decision) = view.decisions().get(&id)? else { return Ok(None) };
+            let text = [decision.summary, decision.context, decision.rationale].join("\n");
+            let symbols = decision.affected_symbols;
+            let mut named = NamedCode { symbols, text, ..NamedCode::default() };
+            for file in decision.affected_files.iter().take(limits::ANCHORS) {
+                add(&mut named, file, AnchorRole::Affected);
+            }
+            add(&mut named, &decision.scope, AnchorRole::Scope);
+            OldRecord { named, commits: decision.commit_hashes, timestamp: decision.timestamp }
+        }
+        AnchoredRecord::Entry(id) => {
+            let Some(entry) = view.entries().get(id)? else { return Ok(None) };
+            let text = format!("{}\n{}", entry.summary, entry.detail);
+            let mut named = NamedCode { text, ..NamedCode::default() };
+            add(&mut named, &entry.scope, AnchorRole::Scope);
+            OldRecord { named, commits: Vec::new(), timestamp: entry.timestamp }
+        }
+        AnchoredRecord::Node(_) | AnchoredRecord::Feature(_) | AnchoredRecord::Other(_) => {
+            return Ok(None);
+        }
+    };
+    Ok((!old.named.files.is_empty()).then_some(old))
+}
+
+fn add(named: &mut NamedCode, path: &str, role: AnchorRole) {
+    let place = GivenPlace::read(path);
+    if Place::file(place.path).is_ok() {
+        named.add_file(place.path, role, &place);
+    }
+}
