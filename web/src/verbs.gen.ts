@@ -313,6 +313,7 @@ export interface Verbs {
         name: string;
         nearest?: string[];
       }[];
+      beside?: string[];
     };
   };
   read: {
@@ -624,6 +625,34 @@ export interface Verbs {
         };
       }[];
       unreadable?: string[];
+      rules?: {
+        id: string;
+        say: string;
+      }[];
+      evidence?: {
+        feature: string;
+        status: "pending" | "in_progress" | "completed" | "tested" | "blocked";
+        run?: string;
+        command?: string;
+      }[];
+      traces?: {
+        id: string;
+        timestamp: string;
+        what: string;
+        guard?: string;
+      }[];
+      commits?: {
+        commit: string;
+        timestamp: string;
+        subject: string;
+        pull_request?: string;
+        decision?: string;
+      }[];
+      moved?: {
+        from: string;
+        to: string;
+        id?: string;
+      }[];
       changed_files?: string[];
     };
   };
@@ -976,10 +1005,11 @@ export interface Verbs {
         }[];
         features?: string[];
         claimed_by?: string[];
+        guards?: string[];
+        tests?: string[];
         mentioned_in: {
           at: string;
           of: number;
-          is_test: boolean;
           records?: string[];
         }[];
         omitted_count?: number;
@@ -995,6 +1025,7 @@ export interface Verbs {
       ids?: string[];
       reason?: string;
       all_moved?: boolean;
+      all_fresh?: boolean;
       agent_id?: string;
     };
     output: {
@@ -1129,6 +1160,16 @@ export interface Verbs {
         depth: number;
       }[];
       truncated: boolean;
+      code_at?: string;
+      derived?: {
+        at: string;
+        type: string;
+        relation: string;
+        direction: "outgoing" | "incoming";
+        derived: boolean;
+        of?: number;
+        percent?: number;
+      }[];
     };
   };
   path: {
@@ -1160,6 +1201,7 @@ export interface Verbs {
         };
         relation?: string;
         direction?: "outgoing" | "incoming";
+        derived?: boolean;
       }[];
       truncated?: boolean;
     };
@@ -1325,6 +1367,14 @@ export interface Verbs {
       redacted?: {
         field: string;
         kind: string;
+      }[];
+      anchored?: {
+        at: string;
+        kind: string;
+      }[];
+      unresolved?: {
+        name: string;
+        nearest?: string[];
       }[];
     };
   };
@@ -1844,6 +1894,14 @@ export interface Verbs {
         field: string;
         kind: string;
       }[];
+      anchored?: {
+        at: string;
+        kind: string;
+      }[];
+      unresolved?: {
+        name: string;
+        nearest?: string[];
+      }[];
     };
   };
   next: {
@@ -1960,6 +2018,14 @@ export interface Verbs {
       redacted?: {
         field: string;
         kind: string;
+      }[];
+      anchored?: {
+        at: string;
+        kind: string;
+      }[];
+      unresolved?: {
+        name: string;
+        nearest?: string[];
       }[];
     };
   };

@@ -35,6 +35,7 @@ pub(crate) mod suggestions;
 mod testing;
 pub mod verify;
 pub mod waiting;
+mod why_sections;
 pub mod workflow;
 
 pub use admit::RemoteAuthor;
@@ -44,9 +45,9 @@ pub use agents::{
     HandoffInput, HandoffOutcome, HandoffSummary, OfferMatch, RegisterInput, RegisterOutcome,
 };
 pub use anchors::{
-    AnchoredPlace, CodeNote, CodeState, ConfirmInput, ConfirmOutcome, ConfirmedRecord,
-    DriftFinding, DriftInput, DriftKind, DriftOutcome, ReanchorInput, ReanchorOutcome,
-    UnresolvedName,
+    AnchoredPlace, CodeNote, CodeState, CompanionFile, ConfirmInput, ConfirmOutcome,
+    ConfirmedRecord, DriftFinding, DriftInput, DriftKind, DriftOutcome, ReanchorInput,
+    ReanchorOutcome, UnresolvedName,
 };
 pub use archive::{ArchiveInput, ArchiveOutcome};
 pub use blackboard::{
@@ -54,7 +55,7 @@ pub use blackboard::{
     ReadInput, ReadOutcome, RecentInput, RecentOutcome,
 };
 pub use caller::{Caller, Stamp};
-pub use code_impact::{CodeImpact, CompanionFile, ImpactRecord, MentioningPlace};
+pub use code_impact::{CodeImpact, ImpactRecord, MentioningPlace};
 pub use context::{
     AssembleInput, AssembledContext, BaseRecords, ChangedDecision, ContextClaim, ContextDecision,
     ContextEntity, ContextEntry, ContextHandoff, ContextOverride, EndedDecision, ExplainedOmission,
@@ -80,10 +81,10 @@ pub use governance::{
     SuggestModeOutcome, TurnsInput, TurnsOutcome, UserPolicy,
 };
 pub use graph::{
-    AddEntityInput, AddRelationInput, AddedOutcome, GraphEdgeSummary, GraphInput, GraphLevel,
-    GraphNodeSummary, GraphOutcome, GraphQueryInput, GraphQueryOutcome, Neighbor, NeighborsInput,
-    NeighborsOutcome, PathInput, PathOutcome, PathStep, PruneInput, PruneOutcome, PrunedEntity,
-    RelationDirection,
+    AddEntityInput, AddRelationInput, AddedOutcome, DerivedNeighbor, GraphEdgeSummary, GraphInput,
+    GraphLevel, GraphNodeSummary, GraphOutcome, GraphQueryInput, GraphQueryOutcome, Neighbor,
+    NeighborsInput, NeighborsOutcome, PathInput, PathOutcome, PathStep, PruneInput, PruneOutcome,
+    PrunedEntity, RelationDirection,
 };
 pub use hook_queue::QueueOutcome;
 pub use input_types::TestCountsInput;
@@ -112,6 +113,7 @@ pub use waiting::{
     AnswerNeed, Gravity, Settled, WaitingAnswer, WaitingCount, WaitingInput, WaitingItem,
     WaitingKind, WaitingOutcome, WaitingSources, WaitingSubject,
 };
+pub use why_sections::{WhyCommit, WhyEvidence, WhyMove, WhyRule, WhySections, WhyTrace};
 pub use workflow::{
     EvidenceInput, EvidenceState, Feature, FeatureEvidence, FeatureProofs, FeaturesInput,
     FeaturesOutcome, ListedFeature, NextAction, NextBrief, NextInput, NextOutcome, ReportContext,

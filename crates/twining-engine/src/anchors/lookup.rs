@@ -54,6 +54,26 @@ pub(crate) fn named_place(
     }
 }
 
+/// Files that are read for a definition whose file nobody named.
+const MAX_FILES_READ: usize = 20;
+
+/// The one definition of the project with this name, or with this end of a name.
+pub(crate) fn definition_named(code: &CodeIndex, given: &str) -> Result<Option<Place>, Failure> {
+    let Some(wanted) = symbol(given) else { return Ok(None) };
+    let leaf = wanted.rsplit('.').next().unwrap_or(&wanted);
+    let files = code.git().files_with_word(leaf);
+    let mut found = Vec::new();
+    for path in files.iter().take(MAX_FILES_READ) {
+        let Some(source) = code.source(path, None)?.found() else { continue };
+        let named = source.file.definitions.iter();
+        let named = named.filter(|definition| is_named(&definition.name, &wanted));
+        found
+            .extend(named.filter_map(|found| Place::definition(path, &found.name, found.nth).ok()));
+    }
+    let is_one = found.len() == 1 && files.len() <= MAX_FILES_READ;
+    Ok(found.pop().filter(|_| is_one))
+}
+
 /// Anchors at one place that are looked at.
 const MAX_AT_PLACE: usize = 1000;
 

@@ -5,6 +5,7 @@
 
 mod assumed;
 mod capture;
+mod code_links;
 mod confirm;
 mod drift;
 mod freshness;
@@ -15,11 +16,13 @@ mod rebind;
 
 pub use capture::{AnchoredPlace, UnresolvedName};
 pub(crate) use capture::{CAPTURE_TIME, Captured};
+pub use code_links::CompanionFile;
+pub(crate) use code_links::{CodeLink, CodeMention, companions, links_of, mentions};
 pub use confirm::{ConfirmInput, ConfirmOutcome, ConfirmedRecord, ReanchorInput, ReanchorOutcome};
 pub(crate) use drift::described;
 pub use drift::{DriftFinding, DriftInput, DriftKind, DriftOutcome};
 pub(crate) use freshness::CodeNotes;
 pub use freshness::{CodeNote, CodeState};
-pub(crate) use lookup::{anchors_at, beside, named_place, records_on};
+pub(crate) use lookup::{anchors_at, beside, definition_named, named_place, records_on};
 pub(crate) use named_code::{GivenPlace, NamedCode, code_words, symbol};
 pub(crate) use rebind::Rebinding;

@@ -343,12 +343,12 @@ impl Engine {
 
     /// Finds who is near an entity.
     pub fn neighbors(&self, input: &NeighborsInput) -> Result<NeighborsOutcome, Failure> {
-        self.store().view(|view| graph::neighbors(view, input, self.store().root()))
+        self.store().view(|view| graph::neighbors(self.code(), view, input, self.store().root()))
     }
 
     /// Finds the shortest way between two entities.
     pub fn path(&self, input: &PathInput) -> Result<PathOutcome, Failure> {
-        self.store().view(|view| graph::path(view, input, self.store().root()))
+        self.store().view(|view| graph::path(self.code(), view, input, self.store().root()))
     }
 
     /// Finds entities by a part of their name.

@@ -1,9 +1,11 @@
 //! The observed graph: what the code is made of, and what hangs together.
 //!
 //! An entity is its name and its type: saying it twice is saying it once. Links
-//! come from agents who know them and from decisions; none is guessed.
+//! come from agents who know them and from decisions; none is guessed. What the code itself shows
+//! is told beside them, marked as derived, and never written.
 
 mod decision_links;
+mod derived;
 mod entities;
 mod folders;
 mod neighbors;
@@ -15,6 +17,7 @@ mod prune;
 mod tests;
 
 pub(crate) use decision_links::{link_commit, link_decision, linked_to_decision, symbol_kind};
+pub use derived::DerivedNeighbor;
 pub use entities::{AddEntityInput, AddRelationInput, AddedOutcome};
 pub use neighbors::{
     GraphQueryInput, GraphQueryOutcome, Neighbor, NeighborsInput, NeighborsOutcome,

@@ -6,10 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::{Entity, EntityType, InvalidInput, ProjectRoot, RelationType, limits};
 use twining_store::View;
+use twining_store::code::CodeIndex;
 
 use crate::failure::Failure;
 use crate::fields::{self, fit_reply};
-use crate::graph::entities::{joined_edges, joined_entity, relation_types, resolve};
+use crate::graph::derived::{DerivedNeighbor, resolve_or_derive, surroundings};
+use crate::graph::entities::{joined_edges, joined_entity, relation_types};
 
 /// Relations one walk may look at; many more than nodes, since most lead back.
 const EDGES: usize = 10 * limits::WALK_NODES;
@@ -50,17 +52,24 @@ pub struct NeighborsOutcome {
     pub neighbors: Vec<Neighbor>,
     /// Whether there are more.
     pub truncated: bool,
+    /// Where it is in the code, if it is a file or a definition of this checkout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code_at: Option<String>,
+    /// What the code shows around it, one step, at most 40; nobody recorded that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub derived: Vec<DerivedNeighbor>,
 }
 
 /// The entities within a few steps of one, nearest first.
 pub fn neighbors(
+    code: Option<&CodeIndex>,
     view: &View<'_>,
     input: &NeighborsInput,
     root: &ProjectRoot,
 ) -> Result<NeighborsOutcome, Failure> {
     let depth = fields::within("depth", input.depth, 1, limits::WALK_DEPTH)?;
     let kinds = relation_types(&input.relation_types)?;
-    let center = resolve(view, "entity", &input.entity, root)?;
+    let center = resolve_or_derive(code, view, "entity", &input.entity, root)?;
     let center = joined_entity(view, &center.id)?.unwrap_or(center);
 
     let mut seen: HashSet<String> = HashSet::from([center.id.clone()]);
@@ -100,7 +109,21 @@ pub fn neighbors(
         frontier = next;
     }
     let (neighbors, cut) = fit_reply(found);
-    Ok(NeighborsOutcome { center, neighbors, truncated: truncated || cut })
+    let mut outcome = NeighborsOutcome {
+        center,
+        neighbors,
+        truncated: truncated || cut,
+        code_at: None,
+        derived: Vec::new(),
+    };
+    if let Some(code) = code
+        && let Some(around) = surroundings(code, &outcome.center, &kinds)?
+    {
+        outcome.code_at = Some(around.at.to_string());
+        (outcome.derived, outcome.truncated) =
+            (around.neighbors, outcome.truncated || around.truncated);
+    }
+    Ok(outcome)
 }
 
 /// Which entities to find.
@@ -164,5 +187,13 @@ pub enum RelationDirection {
 impl RelationDirection {
     pub(super) fn of(outgoing: bool) -> Self {
         if outgoing { Self::Outgoing } else { Self::Incoming }
+    }
+
+    /// Seen from the other end.
+    pub(super) fn turned(self) -> Self {
+        match self {
+            Self::Outgoing => Self::Incoming,
+            Self::Incoming => Self::Outgoing,
+        }
     }
 }

@@ -6,11 +6,13 @@ use std::collections::hash_map::Entry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::{Entity, ProjectRoot, RelationType, limits};
+use twining_store::code::CodeIndex;
 use twining_store::{StoreError, View};
 
 use crate::failure::Failure;
 use crate::fields::{self, is_false};
-use crate::graph::entities::{joined_edges, joined_entity, relation_types, resolve};
+use crate::graph::derived::{derived_path, resolve_or_derive};
+use crate::graph::entities::{joined_edges, joined_entity, relation_types};
 use crate::graph::neighbors::RelationDirection;
 
 /// Which two entities to connect.
@@ -40,6 +42,9 @@ pub struct PathStep {
     /// Its direction, seen from the previous entity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<RelationDirection>,
+    /// Nobody recorded that relation: it is read from the code.
+    #[serde(skip_serializing_if = "is_false")]
+    pub derived: bool,
 }
 
 /// How two entities are connected.
@@ -56,16 +61,18 @@ pub struct PathOutcome {
     pub truncated: bool,
 }
 
-/// The shortest way between two entities, along relations in either direction.
+/// The shortest way between two entities, along relations in either direction. Where nobody
+/// recorded one, the links that the code shows count too.
 pub fn path(
+    code: Option<&CodeIndex>,
     view: &View<'_>,
     input: &PathInput,
     root: &ProjectRoot,
 ) -> Result<PathOutcome, Failure> {
     let most = fields::within("max_depth", input.max_depth, 6, limits::PATH_DEPTH)?;
     let kinds = relation_types(&input.relation_types)?;
-    let from = resolve(view, "from", &input.from, root)?;
-    let to = resolve(view, "to", &input.to, root)?;
+    let from = resolve_or_derive(code, view, "from", &input.from, root)?;
+    let to = resolve_or_derive(code, view, "to", &input.to, root)?;
     let [from, to] = [
         joined_entity(view, &from.id)?.unwrap_or(from),
         joined_entity(view, &to.id)?.unwrap_or(to),
@@ -77,6 +84,11 @@ pub fn path(
         truncated: false,
     };
     let found = from.id == to.id || search.reach(&from.id, &to.id, most)?;
+    if let Some(code) = code.filter(|_| !found && search.kinds.is_empty())
+        && let Some(found) = derived_path(code, view, [&from, &to], most)?
+    {
+        return Ok(found);
+    }
     let path = if found { search.way_to(to.id)? } else { Vec::new() };
     Ok(PathOutcome {
         found,
@@ -142,7 +154,7 @@ impl PathSearch<'_, '_> {
             let Some(entity) = joined_entity(self.view, &id)? else { continue };
             let (relation, direction) =
                 hop.map(|hop| (hop.relation, RelationDirection::of(hop.outgoing))).unzip();
-            steps.push(PathStep { entity, relation, direction });
+            steps.push(PathStep { entity, relation, direction, derived: false });
         }
         steps.reverse();
         Ok(steps)

@@ -221,6 +221,15 @@ impl Guard {
         }
     }
 
+    /// Whether its paths name a file, and not just every file.
+    #[must_use]
+    pub fn names(&self, path: &str) -> bool {
+        let is_any = |glob: &String| matches!(glob.as_str(), "**" | "**/*" | "*");
+        !self.paths.globs().iter().any(is_any)
+            && self.paths.matches(path)
+            && !self.except.matches(path)
+    }
+
     /// Whether it is asked at this event about this tool.
     pub(crate) fn is_asked(&self, event: &GuardEvent) -> bool {
         let named = |tool: &String| tool == "*" || is_same_tool(tool, &event.tool);

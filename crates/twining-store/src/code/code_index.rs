@@ -121,6 +121,12 @@ impl CodeIndex {
         self.take_in(path, fingerprint, &bytes).map(SourceLookup::Found)
     }
 
+    /// Whether there is a file at a path, whatever git says of it.
+    #[must_use]
+    pub fn has_file(&self, path: &str) -> bool {
+        self.tree.fingerprint(path).is_ok_and(|found| found.is_some())
+    }
+
     /// The bytes at a path now, if git lists it.
     pub fn text(&self, path: &str) -> Result<Option<Vec<u8>>, StoreError> {
         let is_known = self.with_database(|database| database.file(path))?.is_some();

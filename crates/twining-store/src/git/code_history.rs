@@ -8,6 +8,17 @@ const COMMITS: &str = "--max-count=5000";
 /// Files of a commit that says what changes together; one with more moved or reformatted them.
 const MOST_FILES: usize = 15;
 
+/// A commit that touched a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileCommit {
+    /// Its whole hash.
+    pub hash: String,
+    /// When it was made, in seconds since 1970.
+    pub seconds: i64,
+    /// Its first line.
+    pub subject: String,
+}
+
 impl Git {
     /// The commits after `since`, up to HEAD, that changed a file; oldest first. None where git
     /// does not have the history.
@@ -100,6 +111,24 @@ impl Git {
         let mut commits: Vec<Vec<String>> = text.split('\u{1}').map(files).collect();
         commits.retain(|files| !files.is_empty() && files.len() <= MOST_FILES);
         commits
+    }
+
+    /// The last commits that touched a file, the newest first.
+    #[must_use]
+    pub fn commits_touching(&self, path: &str, limit: usize) -> Vec<FileCommit> {
+        if !is_plain(path) {
+            return Vec::new();
+        }
+        let limit = format!("-n{limit}");
+        let words = ["log", &limit, "--no-merges", "-z", "--format=%H %ct %s", "--", path];
+        let printed = self.printed(&words).unwrap_or_default();
+        let read = |commit: &str| {
+            let mut parts = commit.splitn(3, ' ');
+            let (hash, seconds) = (parts.next()?, parts.next()?.parse().ok()?);
+            let subject = parts.next().unwrap_or_default().to_owned();
+            Some(FileCommit { hash: hash.to_owned(), seconds, subject })
+        };
+        String::from_utf8_lossy(&printed).split('\0').filter_map(read).collect()
     }
 
     /// Tracked files of the working tree that contain a word.

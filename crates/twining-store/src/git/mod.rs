@@ -17,6 +17,7 @@ mod tests;
 
 pub use branch::{BranchChanges, Changes};
 pub use branch_commit::{BranchCommit, BranchCommitError};
+pub use code_history::FileCommit;
 pub use commit_range::{CommitFiles, GitRange, RangeError, TreeChange, TreeEntry};
 pub use history::{CommitDetails, History, Move};
 pub use path_history::{Removal, TrackedFile, WordPlace};

@@ -5,12 +5,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use twining_engine::{
-    Changes, CodeImpact, CommitsInput, CommitsOutcome, DecideInput, DecideOutcome, DecisionRivals,
-    DecisionsInput, DecisionsOutcome, Failure, Feature, FeaturesInput, ImpactInput, ImpactOutcome,
-    LinkCommitInput, LinkCommitOutcome, OverrideInput, OverrideOutcome, PromoteInput,
-    PromoteOutcome, ReconsiderInput, ReconsiderOutcome, RenameHistory, SearchDecisionsInput,
-    SearchDecisionsOutcome, TraceInput, TraceOutcome, WhyDecision, WhyInput, WhyOutcome,
-    WhyWarning,
+    Changes, CommitsInput, CommitsOutcome, DecideInput, DecideOutcome, DecisionRivals,
+    DecisionsInput, DecisionsOutcome, Failure, LinkCommitInput, LinkCommitOutcome, OverrideInput,
+    OverrideOutcome, PromoteInput, PromoteOutcome, ReconsiderInput, ReconsiderOutcome,
+    RenameHistory, SearchDecisionsInput, SearchDecisionsOutcome, TraceInput, TraceOutcome,
+    WhyDecision, WhyInput, WhyOutcome, WhySections, WhyWarning,
 };
 use twining_model::text::excerpt;
 use twining_model::{Authority, Id, InvalidInput, Trust};
@@ -20,7 +19,7 @@ use super::{decision_form, rows};
 use crate::project::CommandContext;
 use crate::render::command_error::CommandError;
 use crate::render::text_page::{
-    TextPage, bad, count, dim, good, kind, place, plain, standing, strong, warn, when,
+    TextPage, bad, count, dim, good, place, plain, standing, strong, warn, when,
 };
 use crate::verbs::verb::{Effect, Verb};
 use crate::{args, person_check};
@@ -115,6 +114,8 @@ impl Verb for DecideInput {
 pub(crate) struct WhyAnswer {
     #[serde(flatten)]
     outcome: WhyOutcome,
+    #[serde(flatten)]
+    sections: WhySections,
     /// The files changed in the working tree, where neither a scope nor a commit was given.
     #[serde(skip_serializing_if = "Option::is_none")]
     changed_files: Option<Vec<String>>,
@@ -151,11 +152,15 @@ impl Verb for WhyInput {
             let outcome =
                 ctx.engine.why_commit(commit, self.limit, ctx.history.commit(commit).as_ref())?;
             let asked = commit.clone();
-            return Ok(WhyAnswer { outcome, changed_files: None, asked, is_commit: true });
+            let sections = WhySections::default();
+            let changed_files = None;
+            return Ok(WhyAnswer { outcome, sections, changed_files, asked, is_commit: true });
         }
         let Some(asked) = self.scope.clone() else { return why_changed(self, ctx) };
-        let outcome = ctx.engine.why_through(self, &moves_to_head(ctx))?;
-        Ok(WhyAnswer { outcome, changed_files: None, asked, is_commit: false })
+        let moves = moves_to_head(ctx);
+        let outcome = ctx.engine.why_through(self, &moves)?;
+        let sections = ctx.engine.why_sections(&ctx.user_policy(), &asked, &outcome, &moves)?;
+        Ok(WhyAnswer { outcome, sections, changed_files: None, asked, is_commit: false })
     }
 
     fn flags(command: Command) -> Command {
@@ -178,6 +183,7 @@ impl Verb for WhyInput {
         if outcome.total_count == 0 {
             page.line([dim("no decision applies to"), place(&explained.asked), dim("yet")]);
             show_warnings(&outcome.warnings, page);
+            show_sections(&explained.sections, page);
             return;
         }
         let files = explained.changed_files.iter().flatten().take(FILES_NAMED);
@@ -202,6 +208,7 @@ impl Verb for WhyInput {
             show_decision(decision, page);
         }
         show_warnings(&outcome.warnings, page);
+        show_sections(&explained.sections, page);
         if outcome.omitted_count > 0 {
             page.blank();
             page.line([dim(format!(
@@ -219,7 +226,35 @@ fn why_changed(input: &WhyInput, ctx: &CommandContext<'_>) -> Result<WhyAnswer, 
     files.truncate(FILES_ASKED);
     let outcome = ctx.engine.why_files(&files, input, &moves_to_head(ctx))?;
     let asked = files.join(", ");
-    Ok(WhyAnswer { outcome, changed_files: Some(files), asked, is_commit: false })
+    let sections = WhySections::default();
+    Ok(WhyAnswer { outcome, sections, changed_files: Some(files), asked, is_commit: false })
+}
+
+fn show_sections(sections: &WhySections, page: &mut TextPage) {
+    let rules = sections.rules.iter().map(|rule| vec![strong(&rule.id), plain(&rule.say)]);
+    rows::section(page, "Rules", rules);
+    let evidence = sections.evidence.iter().map(|shown| {
+        let by = shown.command.as_ref().or(shown.run.as_ref());
+        let by = by.map(|by| format!("shown by {by}")).unwrap_or_default();
+        vec![plain(&shown.feature), dim(shown.status.as_str()), dim(by)]
+    });
+    rows::section(page, "Features", evidence);
+    let traces = sections.traces.iter().map(|trace| {
+        let guard = trace.guard.as_deref().unwrap_or_default();
+        vec![dim(&trace.id), plain(&trace.what), dim(guard), when(&trace.timestamp)]
+    });
+    rows::section(page, "Stopped here", traces);
+    let commits = sections.commits.iter().map(|commit| {
+        let hash = commit.commit.get(..7).unwrap_or(&commit.commit);
+        let decision = commit.decision.as_deref().unwrap_or_default();
+        vec![dim(hash), plain(&commit.subject), when(&commit.timestamp), dim(decision)]
+    });
+    rows::section(page, "Commits", commits);
+    let moved = sections.moved.iter().map(|moved| {
+        let id = moved.id.as_deref().unwrap_or_default();
+        vec![place(&moved.from), dim("->"), place(&moved.to), dim(id)]
+    });
+    rows::section(page, "Moved", moved);
 }
 
 /// How a decision came to be listed, for a person.
@@ -624,103 +659,6 @@ impl Verb for CommitsInput {
             ]
         });
         page.table(0, rows);
-    }
-}
-
-/// What hangs on a decision, or on a place in the code.
-#[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct ImpactAnswer {
-    #[serde(flatten)]
-    decision: Option<ImpactOutcome>,
-    /// What hangs on the code, where a file or a definition was named.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    code: Option<CodeImpact>,
-}
-
-fn show_code_impact(impact: &CodeImpact, page: &mut TextPage) {
-    page.line([strong(&impact.at), dim(count(impact.records.len() as u64, "record"))]);
-    for record in &impact.records {
-        page.table(2, [vec![dim(&record.id), plain(&record.summary), place(&record.at)]]);
-        if let Some(note) = &record.code {
-            page.table(4, [code_line(note)]);
-        }
-    }
-    rows::section(page, "Features", impact.features.iter().map(|id| vec![plain(id)]));
-    rows::section(page, "Claimed by", impact.claimed_by.iter().map(|agent| vec![plain(agent)]));
-    rows::section(
-        page,
-        "Mentioned in",
-        impact.mentioned_in.iter().map(|mention| {
-            let doubt = (mention.of > 1).then(|| format!("1 of {} with that name", mention.of));
-            let test = mention.is_test.then(|| "test".to_owned());
-            let about: Vec<String> = test.into_iter().chain(doubt).collect();
-            vec![place(&mention.at), dim(about.join(", ")), dim(mention.records.join(" "))]
-        }),
-    );
-    if impact.omitted_count > 0 {
-        page.line([dim(format!("{} more", impact.omitted_count))]);
-    }
-    rows::section(
-        page,
-        "Usually changes with",
-        impact
-            .changes_with
-            .iter()
-            .map(|file| vec![place(&file.path), dim(format!("{} %", file.percent))]),
-    );
-}
-
-impl Verb for ImpactInput {
-    const NAME: &'static str = "impact";
-    const ABOUT: &'static str = "What changing a decision, a file or a definition would affect: decisions, features, claims, code that names it.";
-    const EXAMPLE: &'static str = "twining impact src/auth/hash.rs#hash_password";
-    const EFFECT: Effect = Effect::Reads;
-    const WORDS: &'static [&'static str] = &["decision_id"];
-
-    type Output = ImpactAnswer;
-
-    fn run(&self, ctx: &CommandContext<'_>) -> Result<ImpactAnswer, Failure> {
-        if Id::read(self.decision_id.trim()).is_some() {
-            return Ok(ImpactAnswer { decision: Some(ctx.engine.impact(self)?), code: None });
-        }
-        let listed = ctx.engine.features(&ctx.caller, ctx.checkout, &FeaturesInput::default());
-        let features: Vec<Feature> = listed
-            .map(|listed| listed.features.into_iter().map(|listed| listed.feature).collect())
-            .unwrap_or_default();
-        let code = ctx.engine.code_impact(&self.decision_id, &features)?;
-        Ok(ImpactAnswer { decision: None, code: Some(code) })
-    }
-
-    fn show(impact: &ImpactAnswer, page: &mut TextPage) {
-        if let Some(code) = &impact.code {
-            show_code_impact(code, page);
-        }
-        let Some(impact) = &impact.decision else { return };
-        page.line([plain(&impact.summary)]);
-        rows::section(
-            page,
-            "Dependent decisions",
-            impact.dependents.iter().map(|decision| {
-                vec![dim(&decision.id), standing(decision.status), plain(&decision.summary)]
-            }),
-        );
-        rows::section(page, "Files", impact.affected_files.iter().map(|file| vec![place(file)]));
-        rows::section(
-            page,
-            "Symbols",
-            impact.affected_symbols.iter().map(|symbol| vec![plain(symbol)]),
-        );
-        rows::section(page, "Entities", impact.entities.iter().map(rows::entity_row));
-        rows::section(
-            page,
-            "Entries",
-            impact
-                .entries
-                .iter()
-                .map(|entry| vec![dim(&entry.id), kind(&entry.entry_type), plain(&entry.summary)]),
-        );
-        rows::section(page, "Commits", impact.commits.iter().map(|hash| vec![plain(hash)]));
-        rows::truncated_note(page, impact.truncated, "trace one of the dependent decisions");
     }
 }
 

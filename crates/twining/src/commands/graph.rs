@@ -10,7 +10,7 @@ use twining_engine::{
 
 use super::rows;
 use crate::project::CommandContext;
-use crate::render::text_page::{TextPage, count, dim, good, kind, plain, strong, warn};
+use crate::render::text_page::{TextPage, count, dim, good, kind, place, plain, strong, warn};
 use crate::verbs::verb::{Audience, Effect, Verb};
 
 impl Verb for AddEntityInput {
@@ -77,6 +77,14 @@ impl Verb for NeighborsInput {
                 .collect()
         });
         page.table(2, rows);
+        let derived = outcome.derived.iter().map(|link| {
+            let of = link.of.filter(|of| *of > 1).map(|of| format!("1 of {of} with that name"));
+            let percent = link.percent.map(|percent| format!("{percent} %"));
+            let arrow = rows::arrow(&link.relation, link.direction);
+            let about = of.or(percent).unwrap_or_default();
+            vec![plain(arrow), place(&link.at), dim(&link.kind), dim(about)]
+        });
+        rows::section(page, "In the code", derived);
         rows::truncated_note(
             page,
             outcome.truncated,
@@ -115,7 +123,11 @@ impl Verb for PathInput {
                 (Some(relation), Some(direction)) => rows::arrow(relation, *direction),
                 _ => String::new(),
             };
-            std::iter::once(plain(arrow)).chain(rows::walked_entity_row(&step.entity)).collect()
+            let source = if step.derived { "from the code" } else { "" };
+            std::iter::once(plain(arrow))
+                .chain(rows::walked_entity_row(&step.entity))
+                .chain([dim(source)])
+                .collect()
         });
         page.table(2, rows);
     }

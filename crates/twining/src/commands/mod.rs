@@ -34,6 +34,7 @@ mod decision_form;
 mod decisions;
 mod governance;
 mod graph;
+mod impact;
 mod knowledge;
 mod learning;
 mod lifecycle;
