@@ -26,6 +26,7 @@ mod input_types;
 pub mod knowledge;
 pub mod learning;
 mod open;
+mod sarif;
 pub mod search;
 mod secret_scan;
 pub mod secrets;
@@ -47,7 +48,7 @@ pub use agents::{
 pub use anchors::{
     AnchoredPlace, CodeNote, CodeState, CompanionFile, ConfirmInput, ConfirmOutcome,
     ConfirmedRecord, DriftFinding, DriftInput, DriftKind, DriftOutcome, ReanchorInput,
-    ReanchorOutcome, UnresolvedName,
+    ReanchorOutcome, UnresolvedName, drift_sarif,
 };
 pub use archive::{ArchiveInput, ArchiveOutcome};
 pub use blackboard::{

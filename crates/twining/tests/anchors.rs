@@ -237,6 +237,38 @@ fn drift_names_the_decisions_that_a_range_takes_the_ground_from() {
 }
 
 #[test]
+fn a_commit_message_confirms_and_after_the_commit_the_record_is_fresh() {
+    let shop = Shop::new();
+    shop.use_argon2();
+    let message = format!("argon2\n\nTwining-Confirms: {}", shop.decision);
+    shop.repository.commit(&message);
+    let found = shop.repository.told(&["drift", "HEAD~1..HEAD"]);
+    let head = shop.repository.git(&["rev-parse", "HEAD"]);
+    assert_eq!(found["findings"][0]["confirmed_in"], head.trim(), "{found}");
+    assert_eq!(shop.why("src/hash.rs")["state"], "doubtful");
+    let ran = shop.repository.run(&["hook", "--agent", "git", "post-commit"]);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert_eq!(shop.why("src/hash.rs"), Value::Null);
+}
+
+#[test]
+fn drift_is_written_as_sarif() {
+    let shop = Shop::new();
+    shop.use_argon2();
+    let ran = shop.repository.run(&["drift", "--sarif", "drift.sarif"]);
+    assert_eq!(ran.code, 3, "{ran:?}");
+    let log = shop.repository.json("drift.sarif");
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    let result = &run["results"][0];
+    assert_eq!((&result["ruleId"], &result["level"]), (&"doubtful".into(), &"error".into()));
+    let place = &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
+    assert_eq!(*place, "src/hash.rs", "{result}");
+    let rules = run["tool"]["driver"]["rules"].as_array().expect("rules");
+    assert!(rules.iter().any(|rule| rule["id"] == result["ruleId"]), "{rules:?}");
+}
+
+#[test]
 fn each_worktree_is_judged_by_its_own_code() {
     let shop = Shop::new();
     let fix = shop.repository.path("fix");

@@ -1,7 +1,10 @@
 //! Drift: what a change of code does to the records on it.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use twining_model::{Anchor, AnchoredRecord, DecisionStatus, Id, InvalidInput, Place};
 use twining_store::View;
 use twining_store::code::{CodeIndex, CodeVersion};
@@ -12,6 +15,7 @@ use crate::anchors::lookup::all_anchors;
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::fields;
+use crate::sarif::{sarif_log, sarif_result};
 
 /// Findings that are listed.
 const MAX_LISTED: usize = 200;
@@ -58,6 +62,17 @@ pub struct DriftFinding {
     pub to: Option<String>,
     /// Whether it is a decision in force, which somebody must confirm, reconsider or supersede.
     pub binds: bool,
+    /// The commit of the range whose message confirms it: `Twining-Confirms: ID`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirmed_in: Option<String>,
+}
+
+impl DriftFinding {
+    /// Whether a decision in force lost its ground, and nobody said that it still holds.
+    #[must_use]
+    pub fn needs_an_answer(&self) -> bool {
+        self.binds && self.became > DriftKind::Moved && self.confirmed_in.is_none()
+    }
 }
 
 /// What a change does to records.
@@ -78,8 +93,36 @@ impl DriftOutcome {
     /// Whether a decision in force lost its ground, and nobody said that it still holds.
     #[must_use]
     pub fn needs_an_answer(&self) -> bool {
-        self.findings.iter().any(|finding| finding.binds && finding.became > DriftKind::Moved)
+        self.findings.iter().any(DriftFinding::needs_an_answer)
     }
+}
+
+/// The rules of a SARIF log: what becomes of a record's code.
+const RULES: [(&str, &str); 3] = [
+    ("moved", "The code of a record moved"),
+    ("doubtful", "The code of a record changed so that the record may no longer hold"),
+    ("orphaned", "The code of a record is gone"),
+];
+
+/// What a change does to records as a SARIF log.
+#[must_use]
+pub fn drift_sarif(outcome: &DriftOutcome, version: &str) -> Value {
+    let results = outcome.findings.iter().map(|finding| {
+        let DriftFinding { id, summary, at, became, reason, to, .. } = finding;
+        let (rule, _) = RULES[*became as usize];
+        let level = match (finding.needs_an_answer(), became) {
+            (true, _) => "error",
+            (false, DriftKind::Moved) => "note",
+            (false, _) => "warning",
+        };
+        let to = to.as_ref().map(|to| format!(", moved to `{to}`")).unwrap_or_default();
+        let reason = reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
+        let message = format!("`{at}` is {rule}{to}{reason}; {id} says: {summary}");
+        let place = finding.to.as_ref().unwrap_or(at);
+        let place = place.parse::<Place>().ok();
+        sarif_result(rule, level, &message, place.as_ref().map(Place::path), None)
+    });
+    sarif_log("twining drift", version, RULES.into_iter(), results.collect())
 }
 
 /// Two states of the code.
@@ -89,6 +132,8 @@ struct Comparison {
     after: CodeVersion,
     changes: Vec<TreeChange>,
     changed_paths: Vec<String>,
+    /// Records that a commit in between confirms, and which.
+    confirmed: BTreeMap<String, String>,
 }
 
 impl Engine {
@@ -116,6 +161,7 @@ impl Engine {
             after: if is_staged { CodeVersion::Staged } else { CodeVersion::Checkout },
             changes: if is_staged { code.git().staged_changes() } else { Vec::new() },
             changed_paths: changed.to_vec(),
+            confirmed: BTreeMap::new(),
         };
         Ok(self.drift_between(code, comparison)?.findings)
     }
@@ -171,6 +217,7 @@ impl Comparison {
                 Ok(Self {
                     compared: format!("{from}..{to}"),
                     changed_paths: paths_of(&changes),
+                    confirmed: git.confirmed_between(&before, &after),
                     before: CodeVersion::Commit(before),
                     after: CodeVersion::Commit(after),
                     changes,
@@ -183,6 +230,7 @@ impl Comparison {
                     before: CodeVersion::Commit(head()?),
                     after: CodeVersion::Staged,
                     changed_paths: paths_of(&changes),
+                    confirmed: BTreeMap::new(),
                     changes,
                 })
             }
@@ -191,6 +239,7 @@ impl Comparison {
                 before: CodeVersion::Commit(head()?),
                 after: CodeVersion::Checkout,
                 changed_paths: git.uncommitted(),
+                confirmed: BTreeMap::new(),
                 changes: Vec::new(),
             }),
         }
@@ -235,6 +284,7 @@ impl Comparison {
             reason,
             to: to.map(|place| place.to_string()),
             binds,
+            confirmed_in: self.confirmed.get(anchor.of.id()).cloned(),
         }))
     }
 

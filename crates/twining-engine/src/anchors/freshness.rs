@@ -311,38 +311,19 @@ impl<'c> Judging<'c> {
                 Some("what was seen is not in this clone".to_owned()),
             )));
         };
-        let excerpt = || {
-            let bytes = self.text(place.path());
-            Excerpt::read(place.path(), &bytes, &(now.first_line..=now.last_line))
-        };
-        Ok(Some(describe(judge(&seen, now, excerpt), anchor)))
+        let bytes = || self.text(place.path());
+        Ok(Some(judge_with(anchor, &seen, now, place.path(), bytes)))
     }
 
     /// What was seen, by the token rules of today. None if it was seen by others and the bytes are
     /// not here any more.
     fn seen(&self, anchor: &Anchor) -> Result<Option<Sighting>, Failure> {
-        let (signature, body, sketch, tokens) = if anchor.v == TOKEN_RULES {
-            let (Some(signature), Some(body)) = (hash(&anchor.sig), hash(&anchor.body)) else {
-                return Ok(None);
-            };
-            let Some(sketch) = sketch_of(anchor) else { return Ok(None) };
-            (signature, body, sketch, anchor.tokens)
-        } else {
-            let source = self.code.source_of_blob(anchor.at.path(), &anchor.seen.blob)?;
-            let Some(was) = source.as_ref().and_then(|source| source.file.at(&anchor.at)) else {
-                return Ok(None);
-            };
-            (was.signature, was.body, was.sketch, was.tokens)
-        };
-        let lines = anchor.lines.iter().filter_map(|line| u32::from_str_radix(line, 16).ok());
-        Ok(Some(Sighting {
-            signature,
-            body,
-            sketch,
-            tokens,
-            words: anchor.words.clone(),
-            lines: lines.collect(),
-        }))
+        if anchor.v == TOKEN_RULES {
+            return Ok(recorded_sighting(anchor));
+        }
+        let source = self.code.source_of_blob(anchor.at.path(), &anchor.seen.blob)?;
+        let was = source.as_ref().and_then(|source| source.file.at(&anchor.at));
+        Ok(was.map(|was| Sighting::of(was, anchor.words.clone(), line_hashes_of(anchor))))
     }
 
     fn not_at_its_place(&self, anchor: Anchor) -> Result<JudgedAnchor, Failure> {
@@ -429,6 +410,47 @@ impl<'c> Judging<'c> {
     }
 }
 
+/// What an anchor's line says was seen; none if it was made by other token rules.
+pub(crate) fn recorded_sighting(anchor: &Anchor) -> Option<Sighting> {
+    if anchor.v != TOKEN_RULES {
+        return None;
+    }
+    Some(Sighting {
+        signature: hash(&anchor.sig)?,
+        body: hash(&anchor.body)?,
+        sketch: sketch_of(anchor)?,
+        tokens: anchor.tokens,
+        words: anchor.words.clone(),
+        lines: line_hashes_of(anchor),
+    })
+}
+
+fn line_hashes_of(anchor: &Anchor) -> Vec<u32> {
+    anchor.lines.iter().filter_map(|line| u32::from_str_radix(line, 16).ok()).collect()
+}
+
+/// How a definition in a version of a file compares with what was seen.
+pub(crate) fn judge_version(
+    anchor: &Anchor,
+    seen: &Sighting,
+    now: &Definition,
+    path: &str,
+    bytes: &[u8],
+) -> (CodeState, Option<String>) {
+    judge_with(anchor, seen, now, path, || bytes.to_vec())
+}
+
+fn judge_with(
+    anchor: &Anchor,
+    seen: &Sighting,
+    now: &Definition,
+    path: &str,
+    bytes: impl FnOnce() -> Vec<u8>,
+) -> (CodeState, Option<String>) {
+    let excerpt = || Excerpt::read(path, &bytes(), &(now.first_line..=now.last_line));
+    describe(judge(seen, now, excerpt), anchor)
+}
+
 /// What is said of a record by its anchors: the worst of them, but orphaned only if all are.
 pub(crate) fn note(judged: &[JudgedAnchor]) -> Option<CodeNote> {
     let all_gone = judged.iter().all(|anchor| anchor.state == CodeState::Orphaned);
@@ -503,15 +525,7 @@ pub(crate) fn seen_definition(
     code: &CodeIndex,
     anchor: &Anchor,
 ) -> Result<Option<Definition>, Failure> {
-    let known = if anchor.v == TOKEN_RULES {
-        match (hash(&anchor.sig), hash(&anchor.body), sketch_of(anchor)) {
-            (Some(signature), Some(body), Some(sketch)) => Some((signature, body, sketch)),
-            _ => None,
-        }
-    } else {
-        None
-    };
-    let Some((signature, body, sketch)) = known else {
+    let Some(seen) = recorded_sighting(anchor) else {
         let source: Option<IndexedSource> =
             code.source_of_blob(anchor.at.path(), &anchor.seen.blob)?;
         return Ok(source.and_then(|source| source.file.at(&anchor.at).cloned()));
@@ -522,9 +536,9 @@ pub(crate) fn seen_definition(
         kind: DefinitionKind::from_name(&anchor.kind).unwrap_or(DefinitionKind::Type),
         first_line: 0,
         last_line: 0,
-        signature,
-        body,
-        tokens: anchor.tokens,
-        sketch,
+        signature: seen.signature,
+        body: seen.body,
+        tokens: seen.tokens,
+        sketch: seen.sketch,
     }))
 }

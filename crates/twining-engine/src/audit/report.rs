@@ -2,10 +2,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use twining_model::words;
 
-use crate::verify::ci::uri_of;
+use crate::sarif::{sarif_log, sarif_result};
 
 /// Maximum findings reported; a thousand say no more than a few hundred.
 const MOST_FINDINGS: usize = 500;
@@ -191,39 +191,18 @@ impl AuditReport {
 /// A report as a SARIF log.
 #[must_use]
 pub fn audit_sarif(report: &AuditReport, version: &str) -> Value {
-    let rules: Vec<Value> = AuditClass::ALL
-        .iter()
-        .map(|class| json!({ "id": class.as_str(), "shortDescription": { "text": meaning(*class) } }))
-        .collect();
-    let results: Vec<Value> = report.findings.iter().map(sarif_result).collect();
-    let driver = json!({ "name": "twining audit", "version": version, "rules": rules });
-    json!({
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{ "tool": { "driver": driver }, "results": results }],
-    })
-}
-
-fn sarif_result(finding: &AuditFinding) -> Value {
-    let level = match finding.class {
-        AuditClass::Secret => "error",
-        AuditClass::Duplicate | AuditClass::Leftover | AuditClass::Junk => "note",
-        _ => "warning",
-    };
-    let claim = finding.claim.as_ref().map(|claim| format!("`{claim}`: ")).unwrap_or_default();
-    let mut result = json!({
-        "ruleId": finding.class.as_str(),
-        "level": level,
-        "message": { "text": format!("{claim}{}; {}", finding.message, finding.fix) },
+    let rules = AuditClass::ALL.iter().map(|class| (class.as_str(), meaning(*class)));
+    let results = report.findings.iter().map(|finding| {
+        let level = match finding.class {
+            AuditClass::Secret => "error",
+            AuditClass::Duplicate | AuditClass::Leftover | AuditClass::Junk => "note",
+            _ => "warning",
+        };
+        let claim = finding.claim.as_ref().map(|claim| format!("`{claim}`: ")).unwrap_or_default();
+        let message = format!("{claim}{}; {}", finding.message, finding.fix);
+        sarif_result(finding.class.as_str(), level, &message, finding.file.as_deref(), finding.line)
     });
-    if let Some(file) = &finding.file {
-        let mut place = json!({ "artifactLocation": { "uri": uri_of(file) } });
-        if let Some(line) = finding.line {
-            place["region"] = json!({ "startLine": line.max(1) });
-        }
-        result["locations"] = json!([{ "physicalLocation": place }]);
-    }
-    result
+    sarif_log("twining audit", version, rules, results.collect())
 }
 
 fn meaning(class: AuditClass) -> &'static str {

@@ -1,11 +1,13 @@
 //! Finding a definition that is no longer at its place: renamed with its file, moved as it is, or
 //! changed on the way. The commit in which it left tells most; its history is halved to find that.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use twining_code::{Definition, DefinitionKind, FEWEST_TOKENS, likeness};
 
-use super::code_index::{CodeIndex, IndexedSource};
+use super::code_index::CodeIndex;
+use super::outline::SourceOutline;
 use crate::error::StoreError;
 use crate::git::TreeChange;
 
@@ -194,7 +196,7 @@ impl CodeIndex {
     /// Whether the working tree has a definition of this name at the path.
     fn is_at(&self, path: &str, definition: &Definition) -> Result<bool, StoreError> {
         let source = self.source(path, None)?.found();
-        Ok(source.is_some_and(|source| at(&source, definition).is_some()))
+        Ok(source.is_some_and(|source| at(&source.file, definition).is_some()))
     }
 
     /// The commit after which the definition is no longer at its place.
@@ -222,7 +224,7 @@ impl CodeIndex {
         let name = format!("{commit}:./{}", trail.path);
         let Some(bytes) = self.git().blobs(&[name]).pop().flatten() else { return Ok(false) };
         let source = self.read_and_keep(&trail.path, &bytes)?;
-        Ok(at(&source, &trail.definition).is_some())
+        Ok(at(&source.file, &trail.definition).is_some())
     }
 
     /// The definition as it was just before these changes.
@@ -237,7 +239,7 @@ impl CodeIndex {
             .find(|before| before.path == trail.path);
         let Some(before) = before else { return Ok(None) };
         let source = self.source_of_blob(&before.path, &before.object)?;
-        Ok(source.and_then(|source| at(&source, &trail.definition).cloned()))
+        Ok(source.and_then(|source| at(&source.file, &trail.definition).cloned()))
     }
 
     /// The definition that a commit added and that is likeliest to be the one that left.
@@ -247,7 +249,7 @@ impl CodeIndex {
         changes: &[TreeChange],
         until: Instant,
     ) -> Result<Option<Candidate>, StoreError> {
-        let mut candidates = Vec::new();
+        let mut read = Vec::new();
         for change in changes {
             let Some(after) = &change.after else { continue };
             if !same_extension(&after.path, &trail.path) {
@@ -261,27 +263,19 @@ impl CodeIndex {
                 Some(before) => self.source_of_blob(&before.path, &before.object)?,
                 None => None,
             };
-            let was_here = change.before.as_ref().is_some_and(|before| before.path == trail.path);
-            let is_renamed = change.before.as_ref().is_some_and(|before| before.path != after.path);
-            for definition in pieces(&now, &trail.definition) {
-                let is_old = before.as_ref().is_some_and(|old| at(old, definition).is_some());
-                let is_itself = was_here && is_renamed && is_same(definition, &trail.definition);
-                if is_old && !is_itself {
-                    continue;
-                }
-                let bonus = if is_renamed && was_here { RENAMED_FILE } else { 0.0 }
-                    + if after.path == trail.path { SAME_FILE } else { 0.0 };
-                candidates.extend(score(&trail.definition, definition, bonus).map(|score| {
-                    Candidate { path: after.path.clone(), definition: definition.clone(), score }
-                }));
-            }
+            read.push(OutlineChange {
+                old_path: change.before.as_ref().map(|before| before.path.clone()),
+                before: before.map(|source| source.file),
+                path: after.path.clone(),
+                after: now.file,
+            });
         }
-        Ok(best(candidates))
+        Ok(best_of(trail, &read))
     }
 
     /// The same for what is not committed yet.
     fn moved_in_working_tree(&self, trail: &Trail) -> Result<Option<Candidate>, StoreError> {
-        let mut candidates = Vec::new();
+        let mut read = Vec::new();
         for path in self.git().uncommitted() {
             if !same_extension(&path, &trail.path) {
                 continue;
@@ -289,18 +283,65 @@ impl CodeIndex {
             let Some(now) = self.source(&path, None)?.found() else { continue };
             let committed = self.git().blobs(&[format!("HEAD:./{path}")]).pop().flatten();
             let before = committed.map(|bytes| self.read_and_keep(&path, &bytes)).transpose()?;
-            for definition in pieces(&now, &trail.definition) {
-                if before.as_ref().is_some_and(|old| at(old, definition).is_some()) {
-                    continue;
-                }
-                let bonus = if path == trail.path { SAME_FILE } else { 0.0 };
-                candidates.extend(score(&trail.definition, definition, bonus).map(|score| {
-                    Candidate { path: path.clone(), definition: definition.clone(), score }
-                }));
-            }
+            let before = before.map(|source| source.file);
+            read.push(OutlineChange {
+                old_path: before.is_some().then(|| path.clone()),
+                before,
+                path,
+                after: now.file,
+            });
         }
-        Ok(best(candidates))
+        Ok(best_of(trail, &read))
     }
+}
+
+/// A file that a change wrote, as definitions.
+#[derive(Clone, Debug)]
+pub struct OutlineChange {
+    /// Its path before.
+    pub old_path: Option<String>,
+    /// What it defined before.
+    pub before: Option<Arc<SourceOutline>>,
+    /// Its path now.
+    pub path: String,
+    /// What it defines now.
+    pub after: Arc<SourceOutline>,
+}
+
+/// Where these changes put a definition that they took from its place, if they did.
+#[must_use]
+pub fn likeliest_move(
+    path: &str,
+    definition: &Definition,
+    changes: &[OutlineChange],
+) -> Option<(String, Definition)> {
+    let trail =
+        Trail { path: path.to_owned(), definition: definition.clone(), commit: String::new() };
+    best_of(&trail, changes).map(|candidate| (candidate.path, candidate.definition))
+}
+
+/// The definition that changes added and that is likeliest to be the one that left.
+fn best_of(trail: &Trail, changes: &[OutlineChange]) -> Option<Candidate> {
+    let mut candidates = Vec::new();
+    for change in changes.iter().filter(|change| same_extension(&change.path, &trail.path)) {
+        let was_here = change.old_path.as_ref().is_some_and(|path| *path == trail.path);
+        let is_renamed = change.old_path.as_ref().is_some_and(|path| *path != change.path);
+        for definition in pieces(&change.after, &trail.definition) {
+            let is_old = change.before.as_ref().is_some_and(|old| at(old, definition).is_some());
+            let is_itself = was_here && is_renamed && is_same(definition, &trail.definition);
+            if is_old && !is_itself {
+                continue;
+            }
+            let bonus = if is_renamed && was_here { RENAMED_FILE } else { 0.0 }
+                + if change.path == trail.path { SAME_FILE } else { 0.0 };
+            candidates.extend(score(&trail.definition, definition, bonus).map(|score| Candidate {
+                path: change.path.clone(),
+                definition: definition.clone(),
+                score,
+            }));
+        }
+    }
+    best(candidates)
 }
 
 /// When a definition left its place.
@@ -327,20 +368,20 @@ fn found(trail: &Trail, commit: Option<String>) -> DefinitionSearch {
 }
 
 /// The definition of the same name in a version of a file.
-fn at<'s>(source: &'s IndexedSource, wanted: &Definition) -> Option<&'s Definition> {
+fn at<'s>(source: &'s SourceOutline, wanted: &Definition) -> Option<&'s Definition> {
     if wanted.kind == DefinitionKind::File {
-        Some(&source.file.whole)
+        Some(&source.whole)
     } else {
-        source.file.named(&wanted.name, wanted.nth)
+        source.named(&wanted.name, wanted.nth)
     }
 }
 
 /// What of a file another may have become: its definitions, or the file itself.
-fn pieces<'s>(source: &'s IndexedSource, wanted: &Definition) -> &'s [Definition] {
+fn pieces<'s>(source: &'s SourceOutline, wanted: &Definition) -> &'s [Definition] {
     if wanted.kind == DefinitionKind::File {
-        std::slice::from_ref(&source.file.whole)
+        std::slice::from_ref(&source.whole)
     } else {
-        &source.file.definitions
+        &source.definitions
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a pull request changed, read from git's objects alone: a bare clone, or a
 //! shallow one that has the commits, is enough. No working tree, no index.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use twining_model::Time;
@@ -139,6 +139,12 @@ impl GitRange {
     #[must_use]
     pub fn merge_base_time(&self) -> Option<Time> {
         self.git.committed_at(&self.merge_base)
+    }
+
+    /// The records that commits of the range say still hold, and which commit does.
+    #[must_use]
+    pub fn confirmed(&self) -> BTreeMap<String, String> {
+        self.git.confirmed_between(&self.merge_base, &self.head)
     }
 
     /// The files of a commit in a folder of the project.

@@ -10,6 +10,8 @@ use super::repository::{Git, is_hash, is_plain, is_revision, plain_diff};
 
 /// The word before a decision's id in the last lines of a commit message.
 const TRAILER: &str = "Twining-Decision";
+/// The same before the id of a record that still holds.
+const CONFIRMS: &str = "Twining-Confirms";
 /// Files of one commit that are looked at.
 const FILES: usize = 2000;
 /// How many files one question may name: the system limits a command line.
@@ -71,6 +73,21 @@ impl Git {
         let words = plain_diff(&["log", "-1", "--name-only"], &["--relative", &format, name, "--"]);
         let printed = self.printed(&words)?;
         read_commit(&String::from_utf8_lossy(&printed))
+    }
+
+    /// The records that commits after one, up to another, say still hold, and which commit does.
+    #[must_use]
+    pub fn confirmed_between(&self, after: &str, until: &str) -> BTreeMap<String, String> {
+        let format =
+            format!("--format=%H %(trailers:key={CONFIRMS},valueonly,unfold,separator=%x20)");
+        let range = format!("{after}..{until}");
+        let mut confirmed = BTreeMap::new();
+        for line in self.lines(&["log", &format, "--end-of-options", &range, "--"]) {
+            let mut words = line.split([' ', ',']).filter(|word| !word.is_empty());
+            let Some(commit) = words.next() else { continue };
+            confirmed.extend(words.map(|id| (id.to_owned(), commit.to_owned())));
+        }
+        confirmed
     }
 
     /// When a commit was made.

@@ -1,9 +1,15 @@
 //! Anchors: whether records still fit the code they speak of.
 
+use std::path::PathBuf;
+
+use clap::{Command, ValueHint};
 use twining_engine::{
     AnchoredPlace, CodeNote, CodeState, ConfirmInput, ConfirmOutcome, DriftInput, DriftKind,
-    DriftOutcome, Failure, ReanchorInput, ReanchorOutcome, UnresolvedName,
+    DriftOutcome, Failure, ReanchorInput, ReanchorOutcome, UnresolvedName, drift_sarif,
 };
+use twining_model::InvalidInput;
+
+use crate::args::{option, path};
 
 use crate::project::CommandContext;
 use crate::render::command_error::ExitStatus;
@@ -85,7 +91,21 @@ impl Verb for DriftInput {
     type Output = DriftOutcome;
 
     fn run(&self, ctx: &CommandContext<'_>) -> Result<DriftOutcome, Failure> {
-        ctx.engine.drift(self)
+        let outcome = ctx.engine.drift(self)?;
+        let file = ctx.flags.and_then(|flags| flags.get_one::<PathBuf>("sarif"));
+        if let Some(file) = file {
+            let log = drift_sarif(&outcome, env!("CARGO_PKG_VERSION"));
+            std::fs::write(file, format!("{log:#}\n")).map_err(|error| {
+                InvalidInput::new("sarif", "must be a file that can be written")
+                    .because(format!("{}: {error}", file.display()))
+            })?;
+        }
+        Ok(outcome)
+    }
+
+    fn flags(command: Command) -> Command {
+        let sarif = option("sarif", "FILE", "Also write the findings as SARIF");
+        command.arg(path(sarif, ValueHint::FilePath))
     }
 
     fn show(outcome: &DriftOutcome, page: &mut TextPage) {
@@ -113,13 +133,19 @@ impl Verb for DriftInput {
             };
             page.table(2, [vec![dim(&finding.id), became, strong(&finding.summary)]]);
             let to = finding.to.as_ref().map(|to| format!("→ {to}"));
-            let about = [Some(finding.at.clone()), to, finding.reason.clone()];
+            let confirmed = finding.confirmed_in.as_ref();
+            let confirmed = confirmed.map(|commit| format!("confirmed in {:.9}", commit));
+            let about = [Some(finding.at.clone()), to, finding.reason.clone(), confirmed];
             page.block(4, &about.into_iter().flatten().collect::<Vec<_>>().join(" "));
         }
         if outcome.omitted_count > 0 {
             page.line([dim(format!("{} more", outcome.omitted_count))]);
         }
-        if let Some(first) = outcome.findings.iter().find(|found| found.became > DriftKind::Moved) {
+        if let Some(first) = outcome
+            .findings
+            .iter()
+            .find(|found| found.became > DriftKind::Moved && found.confirmed_in.is_none())
+        {
             let id = &first.id;
             page.line([dim(format!(
                 "still true: twining confirm {id}; not any more: twining reconsider {id}, or decide anew with --supersedes {id}"

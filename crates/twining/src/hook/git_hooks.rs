@@ -8,7 +8,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use twining_engine::Caller;
+use twining_engine::{Caller, ConfirmInput};
 use twining_model::{Channel, Origin, Trust};
 use twining_store::git::GitFolders;
 
@@ -80,11 +80,16 @@ fn after_commit(project: Option<PathBuf>) -> Result<(), CommandError> {
         session: crate::project::session_of_host(),
         ..Origin::new(Channel::Hook, Trust::Tool)
     };
-    project.engine.link_new_commit(
-        &Caller { agent: "git".to_owned(), origin },
-        &commit,
-        &before,
-    )?;
+    let caller = Caller { agent: "git".to_owned(), origin };
+    project.engine.link_new_commit(&caller, &commit, &before)?;
+    // What a merge brings was confirmed where it was made.
+    if let [parent] = commit.parents.as_slice() {
+        for id in project.history.confirmed_between(parent, &commit.hash).into_keys() {
+            let reason = Some(format!("the message of commit {}", commit.hash));
+            let input = ConfirmInput { ids: vec![id], reason, ..ConfirmInput::default() };
+            project.engine.confirm(&caller, &input, None)?;
+        }
+    }
     Ok(())
 }
 

@@ -465,3 +465,92 @@ fn findings_are_written_as_sarif() {
         (&json!("src/a%20b.ts"), &json!(1))
     );
 }
+
+const HASH: &str = "export function hashPassword(password: string, salt: string): string {
+  const cost = 12;
+  const digest = bcrypt.hashSync(password + salt, cost);
+  return digest.toString();
+}
+";
+
+/// A team with a decision on one function; its id.
+fn with_a_decision_on_code() -> (Team, String) {
+    let team = Team::new();
+    team.write("src/hash.ts", HASH);
+    team.commit(ADA, "hash");
+    let decided = team.twining(&[
+        "decide",
+        "Hash passwords with bcrypt, cost 12",
+        "--why",
+        "slow on purpose",
+        "--scope",
+        "src/hash.ts",
+        "--affected-files",
+        "src/hash.ts",
+        "--affected-symbols",
+        "hashPassword",
+        "--json",
+    ]);
+    team.commit(ADA, "decide");
+    team.git(&team.work(), &["push", "-q", "origin", "main"]);
+    (team, decided["id"].as_str().expect("has an id").to_owned())
+}
+
+fn use_argon2(team: &Team) {
+    team.edit("src/hash.ts", "bcrypt.hashSync", "argon2.hashSync");
+}
+
+#[test]
+fn a_decision_that_loses_its_code_fails_the_check_until_somebody_answers() {
+    let (team, id) = with_a_decision_on_code();
+    team.request(&[], use_argon2).found(&["code error src/hash.ts:1"]);
+    team.request(&[], |team| drop(team.git(&team.work(), &["rm", "-q", "src/hash.ts"])))
+        .found(&["code error src/hash.ts"]);
+    type Answer = fn(&Team, &str);
+    let answers: [(&str, Answer); 4] = [
+        ("confirm", |team, id| drop(team.twining(&["confirm", id, "--json"]))),
+        ("reconsider", |team, id| {
+            drop(team.twining(&["reconsider", id, "--new-context", "argon2 won", "--json"]));
+        }),
+        ("override", |team, id| {
+            drop(team.twining(&["override", id, "--reason", "argon2 won", "--json"]));
+        }),
+        ("trailer", |team, id| {
+            team.commit(ADA, &format!("argon2\n\nTwining-Confirms: {id}"));
+            team.write("docs/hash.md", "argon2 now\n");
+        }),
+    ];
+    each(answers, |(name, answer)| {
+        let answered = team.request(&[], |team| {
+            use_argon2(team);
+            answer(team, &id);
+        });
+        assert!(
+            !answered.told().iter().any(|found| found.starts_with("code ")),
+            "{name}: {answered:?}"
+        );
+    });
+}
+
+#[test]
+fn code_that_moves_reformats_or_was_doubtful_before_fails_nothing() {
+    let (team, _) = with_a_decision_on_code();
+    team.request(&[], |team| {
+        drop(team.git(&team.work(), &["mv", "src/hash.ts", "src/password.ts"]))
+    })
+    .is_clean();
+    team.request(&[], |team| {
+        team.write("src/auth.ts", &format!("// passwords\n{HASH}"));
+        team.write("src/hash.ts", "export const moved = true;\n");
+    })
+    .is_clean();
+    team.request(&[], |team| {
+        team.edit("src/hash.ts", "  const cost = 12;", "  // slow\n  const cost  = 12")
+    })
+    .is_clean();
+    use_argon2(&team);
+    team.commit(ADA, "argon2");
+    team.git(&team.work(), &["push", "-q", "origin", "main"]);
+    team.request(&[], |team| team.edit("src/hash.ts", "digest.toString()", "digest.toJSON()"))
+        .is_clean();
+}

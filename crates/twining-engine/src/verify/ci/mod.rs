@@ -4,6 +4,7 @@
 //! merge base and the head; the rules are those of the base, so that no pull request
 //! brings its own. Each rule is one function from a [`PullRequest`] to findings.
 
+mod anchored_code;
 mod banned_uses;
 mod features;
 mod human_authorship;
@@ -16,7 +17,6 @@ mod secrets;
 mod tests;
 
 pub use pull_request::{ChangedFile, PullRequest, RecordCommit};
-pub(crate) use report::uri_of;
 pub use report::{
     CiEvidence, CiFinding, CiOptions, CiReport, CiSummary, Severity, sarif, verify_pull_request,
 };

@@ -7,6 +7,8 @@ use twining_store::{Config, feature_list_paths, knowledge_path, maestro_knowledg
 
 /// The folder of the records, with its slash.
 pub(super) const MEMORY: &str = ".twining/";
+/// The file of anchors.
+pub(super) const ANCHORS: &str = ".twining/anchors.jsonl";
 /// Bytes of a changed file beyond which it is no text that anybody wrote.
 const TEXT_BYTES: usize = 4 * 1024 * 1024;
 
@@ -72,6 +74,8 @@ pub struct PullRequest<'r> {
     pub head_records: BTreeSet<String>,
     /// The commits in between that touched the memory, oldest first.
     pub commits: Vec<RecordCommit>,
+    /// Records that a commit in between says are confirmed.
+    pub confirmed: BTreeSet<String>,
     /// Reads objects of those commits.
     pub objects: Box<ReadObjects<'r>>,
 }
@@ -132,6 +136,7 @@ impl<'r> PullRequest<'r> {
                 .collect(),
             head_records,
             commits: commits.collect(),
+            confirmed: range.confirmed().into_keys().collect(),
             objects: Box::new(|objects| range.blobs(objects.iter().copied())),
         }
     }
@@ -166,6 +171,6 @@ fn is_rule(path: &str) -> bool {
         && path.ends_with(".json")
         && !path.ends_with("/index.json");
     is_decision
-        || [".twining/config.yml", ".twining/knowledge.dot", ".twining/features.json"]
+        || [ANCHORS, ".twining/config.yml", ".twining/knowledge.dot", ".twining/features.json"]
             .contains(&path)
 }

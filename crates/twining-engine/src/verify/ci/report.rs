@@ -3,11 +3,12 @@
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use twining_model::words;
 
 use super::pull_request::PullRequest;
-use super::{banned_uses, features, human_authorship, policy, records, secrets};
+use super::{anchored_code, banned_uses, features, human_authorship, policy, records, secrets};
+use crate::sarif::{sarif_log, sarif_result};
 
 /// Maximum findings reported; a thousand say no more than a few hundred.
 const MOST_FINDINGS: usize = 500;
@@ -103,6 +104,7 @@ pub fn verify_pull_request(
         ),
     }
     findings.extend(secrets::check(request));
+    findings.extend(anchored_code::check(request));
     findings.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.cmp(b)));
     findings.dedup();
     let count =
@@ -164,7 +166,8 @@ words! {
 /// Something that a pull request did.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct CiFinding {
-    /// Which rule: `clauses`, `records`, `features`, `policy`, `authors` or `secrets`.
+    /// Which rule: `clauses`, `records`, `features`, `policy`, `authors`, `secrets` or
+    /// `code`.
     pub rule: &'static str,
     /// How bad it is.
     pub severity: Severity,
@@ -205,53 +208,22 @@ impl CiFinding {
 }
 
 /// The rules with what each demands.
-const RULES: [(&str, &str); 6] = [
+const RULES: [(&str, &str); 7] = [
     ("clauses", "Nothing is added that a decision or the knowledge graph in the base rules out"),
     ("records", "Records in the base still exist, are unchanged, and can be read"),
     ("features", "A feature that becomes tested is proven by JUnit"),
     ("policy", "Policy and wiring are not weakened"),
     ("authors", "A record in a person's name is committed by a person"),
     ("secrets", "No new record contains a secret"),
+    ("code", "A decision whose code changed under it is confirmed, reconsidered or superseded"),
 ];
 
 /// A report as a SARIF log.
 #[must_use]
 pub fn sarif(report: &CiReport, version: &str) -> Value {
-    let rules: Vec<Value> = RULES
-        .iter()
-        .map(|(id, text)| json!({ "id": id, "shortDescription": { "text": text } }))
-        .collect();
-    let results: Vec<Value> = report
-        .findings
-        .iter()
-        .map(|finding| {
-            let mut result = json!({
-                "ruleId": finding.rule,
-                "level": finding.severity.as_str(),
-                "message": { "text": finding.message },
-            });
-            if let Some(path) = &finding.path {
-                let mut place = json!({ "artifactLocation": { "uri": uri_of(path) } });
-                if let Some(line) = finding.line {
-                    place["region"] = json!({ "startLine": line.max(1) });
-                }
-                result["locations"] = json!([{ "physicalLocation": place }]);
-            }
-            result
-        })
-        .collect();
-    let driver = json!({ "name": "twining", "version": version, "rules": rules });
-    json!({
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [{ "tool": { "driver": driver }, "results": results }],
-    })
-}
-
-/// A path as a URI reference.
-pub(crate) fn uri_of(path: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
-    path.bytes()
-        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
+    let results = report.findings.iter().map(|finding| {
+        let level = finding.severity.as_str();
+        sarif_result(finding.rule, level, &finding.message, finding.path.as_deref(), finding.line)
+    });
+    sarif_log("twining", version, RULES.into_iter(), results.collect())
 }
