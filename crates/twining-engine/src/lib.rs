@@ -26,6 +26,7 @@ mod input_types;
 pub mod knowledge;
 pub mod learning;
 mod open;
+mod record_walk;
 mod sarif;
 pub mod search;
 mod secret_scan;

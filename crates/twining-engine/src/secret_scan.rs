@@ -4,14 +4,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use twining_model::Handoff;
-use twining_store::{RowId, StoreError, VectorKeys};
 
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::fields;
+use crate::record_walk::{each_decision, each_entry};
 use crate::secrets::secrets_in;
 
-/// Records read at a time.
+/// Anchors read at a time.
 const BATCH: usize = 500;
 /// Entities that are looked at.
 const ENTITIES: usize = 100_000;
@@ -73,44 +73,21 @@ fn plain_text(value: &Value) -> String {
     }
 }
 
-/// Visits every row, a batch at a time.
-fn each_row(
-    next: impl Fn(Option<RowId>) -> Result<Vec<(RowId, VectorKeys)>, StoreError>,
-    mut visit: impl FnMut(RowId) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
-    let mut after = None;
-    loop {
-        let rows = next(after)?;
-        let Some((last, _)) = rows.last() else { return Ok(()) };
-        after = Some(*last);
-        rows.iter().try_for_each(|(row, _)| visit(*row))?;
-    }
-}
-
 impl Engine {
     /// Scans entries, decisions, entities, anchors, agents, handoffs and knowledge for secrets,
     /// regardless of author.
     pub fn scan_secrets(&self) -> Result<SecretScan, Failure> {
         let mut scan = SecretScan::default();
         self.store().view(|view| {
-            let (entries, decisions) = (view.entries(), view.decisions());
-            each_row(
-                |after| entries.vector_keys_after(after, BATCH),
-                |row| {
-                    let entry = entries.at_row(row)?;
-                    scan.scan_texts("blackboard.jsonl", &entry.id, &entry);
-                    Ok(())
-                },
-            )?;
-            each_row(
-                |after| decisions.vector_keys_after(after, BATCH),
-                |row| {
-                    let decision = decisions.at_row(row)?;
-                    let file = format!("decisions/{}.json", decision.id);
-                    scan.scan_texts(&file, decision.id.as_str(), &decision);
-                    Ok(())
-                },
-            )?;
+            each_entry(view, |entry, _| {
+                scan.scan_texts("blackboard.jsonl", &entry.id, &entry);
+                Ok(())
+            })?;
+            each_decision(view, |decision, _| {
+                let file = format!("decisions/{}.json", decision.id);
+                scan.scan_texts(&file, decision.id.as_str(), &decision);
+                Ok(())
+            })?;
             view.graph()
                 .page(ENTITIES)?
                 .items

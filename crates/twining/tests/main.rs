@@ -3,6 +3,7 @@
 mod acknowledged;
 mod agents;
 mod anchors;
+mod audit;
 mod clauses;
 mod cli;
 mod commits;

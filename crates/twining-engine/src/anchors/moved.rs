@@ -1,13 +1,15 @@
 //! Looking for code that is no longer at its place, off the answer's path.
 
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use twining_model::{Anchor, AnchoredRecord, Place};
+use twining_store::View;
 use twining_store::code::{CodeIndex, DefinitionSearch, MovedTo, SeenDefinition as SeenInCommit};
 
 use crate::anchors::assumed::renew_assumed;
-use crate::anchors::freshness::seen_definition;
+use crate::anchors::freshness::{CodeNotes, CodeState, Judging, note, seen_definition};
 use crate::engine::Engine;
 use crate::failure::Failure;
 
@@ -72,6 +74,41 @@ impl Engine {
         }
         code.forget_unused()?;
         Ok(searched)
+    }
+}
+
+impl Engine {
+    /// How the code under these records is now, with what is not at its place looked for, while
+    /// there is time; and the content of the file that each note is about.
+    pub(crate) fn searched_code(
+        &self,
+        view: &View<'_>,
+        records: &[AnchoredRecord],
+        is_time_up: &(dyn Fn() -> bool + Sync),
+    ) -> Result<(CodeNotes, HashMap<String, String>), Failure> {
+        let (mut notes, mut blobs) = (CodeNotes::new(), HashMap::new());
+        let Some(code) = self.code() else { return Ok((notes, blobs)) };
+        let judging = Judging::new(code, None);
+        for record in records {
+            if is_time_up() {
+                break;
+            }
+            let mut judged = judging.record(view, record)?;
+            let missing = judged.iter_mut().filter(|anchor| anchor.state == CodeState::Missing);
+            for anchor in missing {
+                search(code, &anchor.anchor)?;
+                *anchor = judging.judge(anchor.anchor.clone())?;
+            }
+            let Some(note) = note(&judged) else { continue };
+            let path = note.at.parse::<Place>().ok().map(|place| place.path().to_owned());
+            if let Some(source) = path.map(|path| code.source(&path, None)).transpose()?
+                && let Some(source) = source.found()
+            {
+                blobs.insert(note.at.clone(), source.blob);
+            }
+            notes.insert(record.clone(), note);
+        }
+        Ok((notes, blobs))
     }
 }
 

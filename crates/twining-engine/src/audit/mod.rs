@@ -4,6 +4,8 @@
 //! needs nothing but the repository; over our own records it needs the memory. It reads, and
 //! writes nothing.
 
+mod anchored_records;
+mod audited_record;
 mod build_scripts;
 mod claim_checks;
 mod claim_history;
@@ -11,6 +13,8 @@ mod claims;
 mod commands;
 mod documents;
 mod file_audit;
+mod kept_findings;
+mod lost_references;
 mod moved_paths;
 mod project_tree;
 mod record_audit;

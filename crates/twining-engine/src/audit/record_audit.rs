@@ -4,54 +4,68 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use twining_model::{Decision, Entry, EntryType, text};
+use twining_model::{AnchoredRecord, Decision, EntryType};
 use twining_store::git::Git;
-use twining_store::{RowId, StoreError, VectorKeys, View};
+use twining_store::{StoreError, View};
 
+use super::anchored_records::{
+    confirmed_by_agents, places_of, rivals_on_code, same_meaning, stale_code,
+};
+use super::audited_record::{AuditedRecord, folded, short};
 use super::claim_history::departures;
+use super::kept_findings::{is_kept, kept};
+use super::lost_references::unbound_names;
 use super::project_tree::ProjectTree;
 use super::report::{AuditClass, AuditFinding, AuditReport};
 use crate::engine::Engine;
 use crate::failure::Failure;
+use crate::record_walk::{each_decision, each_entry};
 
-/// Records read at a time.
-const BATCH: usize = 500;
 /// Entities and relations that are looked at.
 const GRAPH: usize = 20_000;
 /// Bytes of a record that fills the budget of an agent's context by itself.
 const MOST_BYTES: usize = 16 * 1024;
 /// How long a decision may be provisional.
 const PATIENCE_MS: i64 = 30 * 24 * 60 * 60 * 1000;
-/// Characters of a summary that are shown.
-const SUMMARY: usize = 100;
-
-/// Audits the records of a view against a working tree. Freshness of anchored code is not judged
-/// here: findings of [`AuditClass::Stale`] for records come from their anchors.
-pub(super) fn audit_view(
-    view: &View<'_>,
-    tree: &ProjectTree,
-    git: &Git,
-) -> Result<AuditReport, StoreError> {
-    let mut report = AuditReport::default();
-    let decisions = in_force(view, &mut report)?;
-    missing_code(&decisions, tree, git, &mut report);
-    contradictions(view, &mut report)?;
-    let entries = read_entries(view, &mut report)?;
-    repeated(&decisions, &entries, &mut report);
-    for entry in &entries {
-        entry_texts(entry, &mut report);
-    }
-    lost(view, tree, &mut report)?;
-    Ok(report)
-}
 
 impl Engine {
     /// Audits the memory against a checkout. Reads, and writes nothing but the index.
-    pub fn audit_records(&self, root: &Path, git: &Git) -> Result<AuditReport, Failure> {
+    pub fn audit_records(
+        &self,
+        root: &Path,
+        git: &Git,
+        is_time_up: &(dyn Fn() -> bool + Sync),
+    ) -> Result<AuditReport, Failure> {
         let tracked = git.tracked_files().unwrap_or_default();
         let tree = ProjectTree::new(root, tracked.into_iter().map(|file| file.path));
-        let mut report =
-            self.store().view(|view| Ok::<_, Failure>(audit_view(view, &tree, git)?))?;
+        // Vectors are taken before the index is looked at.
+        let (vectors, _) = self.loaded_index()?;
+        let mut report = self.store().view(|view| {
+            let mut report = AuditReport::default();
+            let records = audited(view, &mut report)?;
+            let places = places_of(view, &records)?;
+            let stale = stale_code(self, view, &records, is_time_up, &mut report)?;
+            let named = unjudged_files(view, &records)?;
+            missing_files(&named, &tree, git, &mut report);
+            let bound: Vec<AuditedRecord> =
+                records.into_iter().filter(|record| !stale.contains(record.name.id())).collect();
+            unbound_names(root, &tree, &bound, is_time_up, &mut report);
+            contradictions(view, &mut report)?;
+            rivals_on_code(view, &bound, &places, &mut report);
+            repeated(&bound, &mut report);
+            if let Some(vectors) = &vectors {
+                same_meaning(vectors, &bound, &places, &mut report);
+            }
+            confirmed_by_agents(view, &bound, &places, &mut report)?;
+            for record in &bound {
+                entry_texts(record, &mut report);
+            }
+            lost(view, &tree, &mut report)?;
+            let kept = kept(view)?;
+            Ok::<_, Failure>((report, kept))
+        })?;
+        self.lost_places(&tree, &mut report.0)?;
+        let (mut report, kept) = report;
         for secret in self.scan_secrets()?.found {
             let message =
                 format!("the field `{}` contains a secret: {}", secret.field, secret.kind);
@@ -60,59 +74,88 @@ impl Engine {
             let file = format!(".twining/{}", secret.file);
             report.findings.push(finding.of_record("record", &secret.id).at(&file, None));
         }
+        let found = report.findings.len();
+        report.findings.retain(|finding| !is_kept(&kept, finding));
+        report.summary.kept = found - report.findings.len();
         Ok(report)
     }
 }
 
-/// The decisions that agents are to follow.
-fn in_force(view: &View<'_>, report: &mut AuditReport) -> Result<Vec<Decision>, StoreError> {
+/// The decisions that agents are to follow, and the entries that nobody settled.
+fn audited(view: &View<'_>, report: &mut AuditReport) -> Result<Vec<AuditedRecord>, StoreError> {
     let mut found = Vec::new();
-    let all = view.decisions();
-    each_row(
-        |after| all.vector_keys_after(after, BATCH),
-        |row| {
-            let decision = all.at_row(row)?;
-            report.summary.records += 1;
-            if decision.status.binds() {
-                found.push(decision);
-            }
-            Ok(())
-        },
-    )?;
+    each_decision(view, |decision, keys| {
+        report.summary.records += 1;
+        if decision.status.binds() {
+            found.push(AuditedRecord {
+                name: AnchoredRecord::Decision(decision.id.to_string()),
+                kind: "decision".to_owned(),
+                scope: decision.scope.clone(),
+                summary: decision.summary.clone(),
+                text: [&decision.summary, &decision.context, &decision.rationale]
+                    .map(String::as_str)
+                    .join("\n\n"),
+                vector: keys.text_key,
+                decision: Some(decision),
+            });
+        }
+        Ok(())
+    })?;
+    let entries = view.entries();
+    each_entry(view, |entry, keys| {
+        report.summary.records += 1;
+        // What is settled, and what only tells of another record, misleads nobody.
+        let is_settled = matches!(entry.kind(), Some(EntryType::Decision | EntryType::Status))
+            || !entries.closers(&entry.id)?.is_empty();
+        if !is_settled {
+            found.push(AuditedRecord {
+                text: format!("{}\n\n{}", entry.summary, entry.detail).trim_end().to_owned(),
+                name: AnchoredRecord::Entry(entry.id),
+                kind: entry.entry_type,
+                scope: entry.scope,
+                summary: entry.summary,
+                vector: keys.text_key,
+                decision: None,
+            });
+        }
+        Ok(())
+    })?;
     Ok(found)
 }
 
-fn read_entries(view: &View<'_>, report: &mut AuditReport) -> Result<Vec<Entry>, StoreError> {
-    let mut found = Vec::new();
-    let all = view.entries();
-    each_row(
-        |after| all.vector_keys_after(after, BATCH),
-        |row| {
-            let entry = all.at_row(row)?;
-            report.summary.records += 1;
-            // What is settled, and what only tells of another record, misleads nobody.
-            let is_settled = matches!(entry.kind(), Some(EntryType::Decision | EntryType::Status))
-                || !all.closers(&entry.id)?.is_empty();
-            if !is_settled {
-                found.push(entry);
-            }
-            Ok(())
-        },
-    )?;
-    Ok(found)
+/// Decisions, and the files they name without having been bound to them: what they are bound to is
+/// judged by its code.
+fn unjudged_files<'r>(
+    view: &View<'_>,
+    records: &'r [AuditedRecord],
+) -> Result<Vec<(&'r Decision, Vec<&'r String>)>, StoreError> {
+    let mut named = Vec::new();
+    for record in records {
+        let Some(decision) = &record.decision else { continue };
+        let lines = view.anchors().history(&record.name)?;
+        let is_bound = |file: &&String| lines.iter().any(|line| line.at.path() == file.as_str());
+        let files = decision.affected_files.iter();
+        named.push((decision, files.filter(|file| !is_bound(file)).collect()));
+    }
+    Ok(named)
 }
 
 /// Decisions about files that are nowhere in the tree.
-fn missing_code(decisions: &[Decision], tree: &ProjectTree, git: &Git, report: &mut AuditReport) {
-    let is_missing = |file: &&String| !file.contains(['*', '{']) && !tree.has(file);
-    let named = decisions.iter().flat_map(|decision| &decision.affected_files);
-    let missing: Vec<String> = named.filter(is_missing).cloned().collect();
+fn missing_files(
+    named: &[(&Decision, Vec<&String>)],
+    tree: &ProjectTree,
+    git: &Git,
+    report: &mut AuditReport,
+) {
+    let is_missing = |file: &&&String| !file.contains(['*', '{']) && !tree.has(file);
+    let all = named.iter().flat_map(|(_, files)| files);
+    let missing: Vec<String> = all.filter(is_missing).map(|file| (*file).clone()).collect();
     let departed = departures(git, tree, &missing).unwrap_or_default();
-    for decision in decisions {
-        let missing: Vec<&String> = decision.affected_files.iter().filter(is_missing).collect();
+    for (decision, files) in named {
+        let missing: Vec<&&String> = files.iter().filter(is_missing).collect();
         let Some(first) = missing.first() else { continue };
         let became = departed
-            .get(*first)
+            .get(**first)
             .map_or_else(|| "is nowhere in the tree".to_owned(), |departure| departure.in_words());
         let more = match missing.len() {
             1 => String::new(),
@@ -124,7 +167,7 @@ fn missing_code(decisions: &[Decision], tree: &ProjectTree, git: &Git, report: &
             format!("\"{}\" names `{first}`, which {became}{more}", short(&decision.summary));
         let fix = format!("`twining reconsider {}`, or a decision that supersedes it", decision.id);
         let class =
-            if departed.contains_key(*first) { AuditClass::Stale } else { AuditClass::Unbound };
+            if departed.contains_key(**first) { AuditClass::Stale } else { AuditClass::Unbound };
         report.findings.push(
             AuditFinding::new(class, message, fix).of_record("decision", decision.id.as_str()),
         );
@@ -163,52 +206,43 @@ fn contradictions(view: &View<'_>, report: &mut AuditReport) -> Result<(), Store
 }
 
 /// Records with the same text.
-fn repeated(decisions: &[Decision], entries: &[Entry], report: &mut AuditReport) {
-    let mut first: HashMap<(String, String, String), &str> = HashMap::new();
-    for decision in decisions {
-        let key = ("decision".to_owned(), decision.scope.clone(), folded(&decision.summary));
-        if let Some(known) = first.insert(key, decision.id.as_str()) {
-            let message = format!("says the same as {known}: \"{}\"", short(&decision.summary));
-            let fix = format!("`twining reconsider {known}` and keep one");
-            report.findings.push(
-                AuditFinding::new(AuditClass::Duplicate, message, fix)
-                    .of_record("decision", decision.id.as_str()),
-            );
-        }
-    }
-    for entry in entries {
-        let summary = folded(&format!("{} {}", entry.summary, entry.detail));
-        let key = (entry.entry_type.clone(), entry.scope.clone(), summary);
-        if let Some(known) = first.insert(key, &entry.id) {
-            let message = format!("says the same as {known}: \"{}\"", short(&entry.summary));
-            let fix = format!("`twining dismiss {} --reason \"same as {known}\"`", entry.id);
-            report.findings.push(
-                AuditFinding::new(AuditClass::Duplicate, message, fix)
-                    .of_record("entry", &entry.id),
-            );
-        }
+fn repeated(records: &[AuditedRecord], report: &mut AuditReport) {
+    let mut first: HashMap<(&str, &str, String), &str> = HashMap::new();
+    for record in records {
+        let text = if record.decision.is_some() { &record.summary } else { &record.text };
+        let (key, id) =
+            ((record.kind.as_str(), record.scope.as_str(), folded(text)), record.name.id());
+        let Some(known) = first.insert(key, id) else { continue };
+        let message = format!("says the same as {known}: \"{}\"", short(&record.summary));
+        let fix = match record.decision {
+            Some(_) => format!("`twining reconsider {known}` and keep one"),
+            None => format!("`twining dismiss {id} --reason \"same as {known}\"`"),
+        };
+        report
+            .findings
+            .push(AuditFinding::new(AuditClass::Duplicate, message, fix).about(&record.name));
     }
 }
 
 /// Entries that say nothing, or more than anybody reads.
-fn entry_texts(entry: &Entry, report: &mut AuditReport) {
-    let size = entry.summary.len() + entry.detail.len();
-    let letters = entry.summary.chars().filter(|c| c.is_alphabetic()).count();
-    let says_nothing = entry.detail.trim().is_empty()
-        && (letters < 4 || !entry.summary.trim().contains(char::is_whitespace));
+fn entry_texts(record: &AuditedRecord, report: &mut AuditReport) {
+    if record.decision.is_some() {
+        return;
+    }
+    let (summary, size) = (&record.summary, record.text.len());
+    let letters = summary.chars().filter(|c| c.is_alphabetic()).count();
+    let says_nothing = record.text.trim() == summary.trim()
+        && (letters < 4 || !summary.trim().contains(char::is_whitespace));
     let (class, message, fix) = if size > MOST_BYTES {
         let message = format!("has {size} bytes: it fills an agent's context by itself");
-        (AuditClass::Oversized, message, "post its point in a few lines, then")
+        (AuditClass::Oversized, message, "post its point in a few lines, then ")
     } else if says_nothing {
-        (AuditClass::Junk, format!("says nothing: \"{}\"", short(&entry.summary)), "")
+        (AuditClass::Junk, format!("says nothing: \"{}\"", short(summary)), "")
     } else {
         return;
     };
-    let fix = format!("{fix} `twining dismiss {}`", entry.id);
-    report.findings.push(
-        AuditFinding::new(class, message, fix.trim_start().to_owned())
-            .of_record("entry", &entry.id),
-    );
+    let fix = format!("{fix}{}", record.way_out());
+    report.findings.push(AuditFinding::new(class, message, fix).about(&record.name));
 }
 
 /// Entities of files that are not there, and relations without an end.
@@ -236,26 +270,4 @@ fn lost(view: &View<'_>, tree: &ProjectTree, report: &mut AuditReport) -> Result
         );
     }
     Ok(())
-}
-
-fn folded(words: &str) -> String {
-    words.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-fn short(summary: &str) -> String {
-    text::excerpt(summary, SUMMARY)
-}
-
-/// Visits every row, a batch at a time.
-fn each_row(
-    next: impl Fn(Option<RowId>) -> Result<Vec<(RowId, VectorKeys)>, StoreError>,
-    mut visit: impl FnMut(RowId) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
-    let mut after = None;
-    loop {
-        let rows = next(after)?;
-        let Some((last, _)) = rows.last() else { return Ok(()) };
-        after = Some(*last);
-        rows.iter().try_for_each(|(row, _)| visit(*row))?;
-    }
 }

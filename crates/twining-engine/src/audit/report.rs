@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use twining_model::words;
+use twining_model::{AnchoredRecord, words};
 
 use crate::sarif::{sarif_log, sarif_result};
 
@@ -25,7 +25,7 @@ words! {
         Lost = "lost",
         /// More than its reader takes.
         Oversized = "oversized",
-        /// The same text twice.
+        /// The same said twice.
         Duplicate = "duplicate",
         /// Waiting for too long.
         Leftover = "leftover",
@@ -65,7 +65,8 @@ pub struct AuditFinding {
     /// Other places that claim the same, as `file:line`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<String>,
-    /// The record of the memory: `decision:ID`, `entry:ID`, `entity:ID`, `relation:ID`, `node:ID`.
+    /// The record of the memory: `decision:ID`, `entry:ID`, `entity:ID`, `relation:ID`, `node:ID`,
+    /// `guard:ID`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub record: Option<String>,
     /// What is claimed, as written.
@@ -81,6 +82,10 @@ pub struct AuditFinding {
     pub commit: Option<String>,
     /// One way forward.
     pub fix: String,
+    /// The content it was judged by, where that may change and the words stay the same.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub(super) basis: String,
 }
 
 impl AuditFinding {
@@ -101,11 +106,16 @@ impl AuditFinding {
             to: None,
             commit: None,
             fix: fix.into(),
+            basis: String::new(),
         }
     }
 
     pub(super) fn at(self, file: &str, line: impl Into<Option<usize>>) -> Self {
         Self { file: Some(file.to_owned()), line: line.into(), ..self }
+    }
+
+    pub(super) fn about(self, record: &AnchoredRecord) -> Self {
+        Self { record: Some(record.to_string()), ..self }
     }
 
     pub(super) fn of_record(self, kind: &str, id: &str) -> Self {
@@ -130,6 +140,8 @@ pub struct AuditSummary {
     pub unknown: usize,
     /// Records of the memory that were looked at.
     pub records: usize,
+    /// Findings that somebody keeps.
+    pub kept: usize,
     /// Findings that were left out of the list.
     pub omitted: usize,
 }
@@ -162,6 +174,7 @@ impl AuditReport {
         self.findings.extend(other.findings);
         self.notes.extend(other.notes);
         self.summary.records += other.summary.records;
+        self.summary.kept += other.summary.kept;
         self
     }
 

@@ -154,11 +154,23 @@ impl VectorTable {
     }
 }
 
+impl VectorTable {
+    fn alike(&self, one: u64, other: u64) -> Option<f64> {
+        let (one, other) = (self.rows.get(&one)?, self.rows.get(&other)?);
+        self.matrix.similarity(*one, *other).map(f64::from)
+    }
+}
+
 impl<'m> LoadedIndex<'m> {
     /// How near each is to this.
     pub(crate) fn to(self, question: &Vector) -> Similarities<'m> {
         let scores = self.table.matrix.scores(question);
         Similarities { table: self.table, scores }
+    }
+
+    /// How alike two texts are, from -1 to 1; nothing if one has no vector.
+    pub(crate) fn alike(&self, one: u64, other: u64) -> Option<f64> {
+        self.table.alike(one, other)
     }
 }
 
@@ -183,8 +195,7 @@ impl Similarities<'_> {
 
     /// How alike two texts are, from -1 to 1; nothing if one has no vector.
     pub(crate) fn alike(&self, one: u64, other: u64) -> Option<f64> {
-        let (one, other) = (self.table.rows.get(&one)?, self.table.rows.get(&other)?);
-        self.table.matrix.similarity(*one, *other).map(f64::from)
+        self.table.alike(one, other)
     }
 }
 

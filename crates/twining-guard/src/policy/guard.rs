@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::effects::{ChangeExtent, Effects, FileChange, NewContent};
 use crate::event::{EventKind, GuardEvent, is_same_tool};
 use crate::paths::PathGlobs;
-use crate::policy::provenance::PolicySource;
+use crate::policy::provenance::{PolicyLayer, PolicySource};
 use crate::verdict::Verdict;
 
 /// Who acts.
@@ -131,6 +131,14 @@ pub struct Example {
     pub file: Option<String>,
     /// Whether the guard must speak, or must not.
     pub is_stopped: bool,
+}
+
+impl Guard {
+    /// The globs of a guard of the project's policy; none of another layer's.
+    #[must_use]
+    pub fn project_globs(&self) -> &[String] {
+        if self.source.layer == PolicyLayer::Project { self.paths.globs() } else { &[] }
+    }
 }
 
 impl Example {

@@ -1,7 +1,8 @@
 //! Reading anchors.
 //!
 //! Of the lines for one record and place the newest counts, by its time and then its id, whatever
-//! their order in the file: a merge may have put them there in any. One that was released is none.
+//! their order in the file: a merge may have put them there in any. One that was released is none,
+//! and one that keeps a finding says nothing of the code.
 
 use rusqlite::{Connection, params};
 use twining_model::scope::CaseFolding;
@@ -24,8 +25,9 @@ macro_rules! in_force {
             $columns,
             " FROM anchor a WHERE ",
             $which,
-            " AND a.event <> 'released' AND NOT EXISTS(SELECT 1 FROM anchor b
-                WHERE b.record = a.record AND b.place = a.place AND (b.at, b.id, b.pos) > (a.at, a.id, a.pos)) ",
+            " AND a.event NOT IN ('released', 'kept') AND NOT EXISTS(SELECT 1 FROM anchor b
+                WHERE b.record = a.record AND b.place = a.place AND b.event <> 'kept'
+                AND (b.at, b.id, b.pos) > (a.at, a.id, a.pos)) ",
             $order
         )
     };
@@ -43,6 +45,7 @@ const PAGE: &str = in_force!(
     "(a.place, a.record) > (?1, ?2)",
     "ORDER BY a.place, a.record LIMIT ?3"
 );
+const KEPT: &str = "SELECT raw, sum FROM anchor WHERE event = 'kept' ORDER BY at, id, pos";
 const HISTORY: &str = "SELECT raw, sum FROM anchor WHERE record = ?1 ORDER BY at, id, pos";
 
 impl Anchors<'_> {
@@ -69,6 +72,11 @@ impl Anchors<'_> {
     /// Every line about a record, the oldest first: also older ones, and what was released.
     pub fn history(&self, record: &AnchoredRecord) -> Result<Vec<Anchor>, StoreError> {
         records(self.conn, HISTORY, [record.to_string()])
+    }
+
+    /// Lines of findings that somebody keeps, the oldest first. They bind nothing.
+    pub fn kept(&self) -> Result<Vec<Anchor>, StoreError> {
+        records(self.conn, KEPT, [])
     }
 
     /// The files that have anchors, in order.

@@ -41,6 +41,9 @@ pub(crate) fn flags(command: Command) -> Command {
     command
         .args([
             path(store, ValueHint::AnyPath).action(ArgAction::Append),
+            option("keep", "RECORD", "Keep what is found about this record until it or its code changes")
+                .action(ArgAction::Append)
+                .conflicts_with_all(["store", "fix"]),
             switch("all", "Show every finding"),
             switch("fix", "Write the new places of moved paths, after showing the changes and asking"),
             path(option("sarif", "FILE", "Also write the findings as SARIF"), ValueHint::FilePath),
@@ -68,8 +71,16 @@ pub(crate) fn run(
     // The memory, where there is one: nothing is created to look for it.
     if named.is_empty() && located.place.project.join(FOLDER).is_dir() {
         let project = Project::open(given_project)?;
-        report = report.with(project.engine.audit_records(root, &git)?);
+        report = report.with(project.engine.audit_records(root, &git, &is_time_up)?);
+        let ids: Vec<String> = given.get_many("keep").unwrap_or_default().cloned().collect();
+        if !ids.is_empty() {
+            return keep(&project, &report, &ids, style);
+        }
         project.finish_reads();
+    }
+    if given.contains_id("keep") {
+        return Err(CommandError::misuse("there is no memory here whose findings could be kept")
+            .with_hint("`twining init` creates one"));
     }
     let report = report.ordered();
     if let Some(file) = given.get_one::<PathBuf>("sarif") {
@@ -85,6 +96,28 @@ pub(crate) fn run(
     let most = if given.get_flag("all") { usize::MAX } else { SHOWN };
     let seconds = began.elapsed().as_secs_f32();
     Ok(output::answer(style, || json!(report), |page| show(&report, most, seconds, page), ending))
+}
+
+/// Keeps what was found about some records.
+fn keep(
+    project: &Project,
+    report: &AuditReport,
+    ids: &[String],
+    style: OutputFormat,
+) -> Result<ExitStatus, CommandError> {
+    let (caller, _) = project::caller_at_cli(None);
+    let kept = project.engine.keep_findings(&caller, report, ids)?;
+    if kept.is_empty() {
+        return Err(CommandError::misuse("nothing was found about these records")
+            .with_hint("`twining audit` names the record of each finding"));
+    }
+    let show = |page: &mut TextPage| {
+        for finding in &kept {
+            let record = finding.record.as_deref().unwrap_or_default();
+            page.line([good("kept"), place(record), dim(&finding.message)]);
+        }
+    };
+    Ok(output::answer(style, || json!({ "kept": kept }), show, ExitStatus::Done))
 }
 
 /// The stores that were named, from the project's folder.
@@ -247,7 +280,8 @@ fn show_summary(report: &AuditReport, seconds: f32, page: &mut TextPage) {
     } else {
         String::new()
     };
-    let looked = format!("in {}{of_records};", count(summary.documents as u64, "file"));
+    let kept = if summary.kept > 0 { format!(", {} kept", summary.kept) } else { String::new() };
+    let looked = format!("in {}{of_records}{kept};", count(summary.documents as u64, "file"));
     let claims = format!(
         "of {} {} hold, {} moved, {} gone, {} could not be checked ({seconds:.1} s)",
         count(summary.claims as u64, "claim"),

@@ -8,7 +8,7 @@ use crate::testing::{Project, choice};
 
 fn audit(project: &Project) -> AuditReport {
     let git = Git::at(project.path());
-    project.engine.audit_records(project.path(), &git).expect("audits").ordered()
+    project.engine.audit_records(project.path(), &git, &|| false).expect("audits").ordered()
 }
 
 fn classes(report: &AuditReport) -> Vec<AuditClass> {
@@ -59,4 +59,18 @@ fn repeated_and_empty_entries_and_missing_files_of_the_graph_are_found() {
     );
     assert_eq!(report.findings[1].record, Some(format!("entry:{again}")));
     assert_eq!(report.findings[2].record, Some(format!("entry:{empty}")));
+}
+
+#[test]
+fn the_same_in_other_words_is_a_duplicate_unless_a_number_or_a_denial_differs() {
+    let project = Project::with_model();
+    let first = project.post("finding", "the index is very slow on network disks at night");
+    let again = project.post("finding", "the index is really slow on network disks at night");
+    project.post("finding", "the index is not slow on network disks at night");
+    project.post("finding", "the index is slow on 3 network disks at night");
+    project.make_vectors();
+    let report = audit(&project);
+    assert_eq!(classes(&report), [AuditClass::Duplicate], "{:#?}", report.findings);
+    assert_eq!(report.findings[0].record, Some(format!("entry:{again}")));
+    assert!(report.findings[0].message.contains(&first), "{:#?}", report.findings);
 }
