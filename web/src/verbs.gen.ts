@@ -1036,6 +1036,7 @@ export interface Verbs {
           kind: string;
         }[];
         gone?: string[];
+        unread?: boolean;
       }[];
       redacted?: {
         field: string;
@@ -1078,6 +1079,7 @@ export interface Verbs {
         reason?: string;
         to?: string;
         binds: boolean;
+        confirmed_in?: string;
       }[];
       omitted_count?: number;
     };
