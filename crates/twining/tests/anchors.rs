@@ -5,7 +5,7 @@ use twining_testcases::each;
 
 use crate::common::repository::Repository;
 
-const HASH: &str = "use bcrypt;
+pub(crate) const HASH: &str = "use bcrypt;
 
 /// Hashes a password.
 pub fn hash_password(password: &str, salt: &[u8; 16]) -> String {
@@ -23,13 +23,13 @@ pub fn verify(password: &str, hashed: &str) -> bool {
 type CodeMove = fn(&Shop);
 
 /// A repository with one file of code, and a decision on one of its functions.
-struct Shop {
-    repository: Repository,
-    decision: String,
+pub(crate) struct Shop {
+    pub(crate) repository: Repository,
+    pub(crate) decision: String,
 }
 
 impl Shop {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let repository = Repository::new();
         repository.write("src/hash.rs", HASH);
         repository.commit("start");
@@ -52,8 +52,16 @@ impl Shop {
         shop
     }
 
-    fn write(&self, path: &str, text: &str) {
+    pub(crate) fn write(&self, path: &str, text: &str) {
         self.repository.write(path, text);
+    }
+
+    /// Takes the ground from the decision.
+    pub(crate) fn use_argon2(&self) {
+        self.write(
+            "src/hash.rs",
+            &HASH.replace("bcrypt::hash_with_salt", "argon2::hash_with_salt"),
+        );
     }
 
     /// What is said of the decision's code when somebody asks about a file, asked until what moved

@@ -11,6 +11,7 @@ mod common;
 mod conflict_markers;
 mod degraded;
 mod doctor;
+mod drift_questions;
 mod evidence;
 mod feature_lists;
 mod governance;

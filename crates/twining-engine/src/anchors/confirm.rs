@@ -1,6 +1,6 @@
 //! Looking again: a record still holds, its code is elsewhere, or it no longer speaks of a place.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,6 +74,9 @@ pub struct ConfirmedRecord {
     /// Places that are gone and could not be confirmed: reanchor or release them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<String>,
+    /// This session did not read the code: read it, and confirm again or reconsider.
+    #[serde(skip_serializing_if = "fields::is_false")]
+    pub unread: bool,
 }
 
 /// What was confirmed.
@@ -102,11 +105,13 @@ pub struct ReanchorOutcome {
 }
 
 impl Engine {
-    /// Notes that records still hold, by what their code is now.
+    /// Notes that records still hold, by what their code is now. `read` are the files that the
+    /// caller's session is known to have read; none if nobody knows.
     pub fn confirm(
         &self,
         caller: &Caller,
         input: &ConfirmInput,
+        read: Option<&BTreeSet<String>>,
     ) -> Result<ConfirmOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = caller.called(input.agent_id.as_deref())?;
@@ -133,9 +138,9 @@ impl Engine {
         }
         let stamp = self.stamp(&caller);
         let mut anchors: Vec<Anchor> =
-            looked.iter().flat_map(|record| record.lines(&stamp, &extra)).collect();
+            looked.iter().flat_map(|record| record.lines(&stamp, &extra, read)).collect();
         let mut confirmed: Vec<ConfirmedRecord> =
-            looked.into_iter().map(LookedAt::outcome).collect();
+            looked.into_iter().map(|looked| looked.outcome(read)).collect();
         if input.all_fresh {
             for assumed in self.store().view(|view| fresh_assumed(code, view))? {
                 confirmed.extend(assumed_outcome(&assumed));
@@ -230,22 +235,35 @@ struct LookedAt {
 }
 
 impl LookedAt {
-    fn lines(&self, stamp: &Stamp<'_>, extra: &Map<String, Value>) -> Vec<Anchor> {
+    fn lines(
+        &self,
+        stamp: &Stamp<'_>,
+        extra: &Map<String, Value>,
+        read: Option<&BTreeSet<String>>,
+    ) -> Vec<Anchor> {
         let mut lines = Vec::new();
         for (judged, captured) in &self.places {
             if judged.moved_to.is_some() {
                 lines.push(released_line(&judged.anchor, stamp));
             }
             let line = captured.anchor(&self.record, AnchorEvent::Confirmed, stamp);
-            lines.push(Anchor { extra: extra.clone(), ..line });
+            let mut extra = extra.clone();
+            if read.is_some_and(|files| !files.contains(line.at.path())) {
+                extra.insert("unread".to_owned(), Value::Bool(true));
+            }
+            lines.push(Anchor { extra, ..line });
         }
         lines
     }
 
-    fn outcome(self) -> ConfirmedRecord {
+    fn outcome(self, read: Option<&BTreeSet<String>>) -> ConfirmedRecord {
         let place = |(_, captured): &(JudgedAnchor, CapturedPlace)| captured.place();
+        let is_unread = |(_, captured): &(JudgedAnchor, CapturedPlace)| {
+            read.is_some_and(|files| !files.contains(captured.at.path()))
+        };
         ConfirmedRecord {
             id: self.record.id().to_owned(),
+            unread: self.places.iter().any(is_unread),
             anchored: self.places.iter().map(place).collect(),
             gone: self.gone,
         }

@@ -83,6 +83,8 @@ pub struct HostAdapter {
     pub read: fn(&str, EventKind, &Value) -> HostPayload,
     /// Puts a reply that says something into its own form.
     pub(super) answer: fn(&HookReply, EventKind, &str) -> HostAnswer,
+    /// The events whose reply an agent reads while it goes on, or before it begins.
+    pub(super) shows_context: &'static [EventKind],
     /// Its own names of tools, beside Claude Code's.
     pub tools: &'static [(&'static str, &'static str)],
 }
@@ -128,6 +130,12 @@ impl HostAdapter {
             }
             reply => (self.answer)(reply, kind, event),
         }
+    }
+
+    /// Whether an agent reads what a reply to this event adds, and goes on.
+    #[must_use]
+    pub fn shows_context(&self, kind: EventKind) -> bool {
+        self.shows_context.contains(&kind)
     }
 
     /// What it would send before this tool runs with this input in this folder.

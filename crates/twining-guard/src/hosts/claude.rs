@@ -6,16 +6,33 @@ use super::adapter::{HookReply, HostAdapter, HostAnswer, cut};
 use super::payload::{HostPayload, common};
 use crate::event::EventKind;
 
-pub(super) static HOST: HostAdapter =
-    HostAdapter { name: "claude", events: &[], read, answer: answer_or_ask, tools: &[] };
+pub(super) static HOST: HostAdapter = HostAdapter {
+    name: "claude",
+    events: &[],
+    read,
+    answer: answer_or_ask,
+    shows_context: CONTEXT,
+    tools: &[],
+};
 
 pub(super) static CODEX: HostAdapter = HostAdapter {
     name: "codex",
     events: &[],
     read: |_, kind, json| common(kind, json),
     answer,
+    shows_context: CONTEXT,
     tools: &[],
 };
+
+/// Events whose context an agent reads. At the end of a turn it would begin another one.
+const CONTEXT: &[EventKind] = &[
+    EventKind::SessionStart,
+    EventKind::UserPromptSubmit,
+    EventKind::PreToolUse,
+    EventKind::PostToolUse,
+    EventKind::ToolFailed,
+    EventKind::SubagentStart,
+];
 
 fn read(_: &str, kind: EventKind, json: &Value) -> HostPayload {
     let mut payload = common(kind, json);

@@ -11,6 +11,13 @@ pub(super) static HOST: HostAdapter = HostAdapter {
     events: &[("userPromptSubmitted", EventKind::UserPromptSubmit), ("agentStop", EventKind::Stop)],
     read,
     answer,
+    shows_context: &[
+        EventKind::SessionStart,
+        EventKind::UserPromptSubmit,
+        EventKind::PostToolUse,
+        EventKind::ToolFailed,
+        EventKind::SubagentStart,
+    ],
     tools: &[("Bash", "bash"), ("Write", "create"), ("Edit", "edit"), ("Read", "view")],
 };
 

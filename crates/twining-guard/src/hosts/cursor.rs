@@ -19,6 +19,12 @@ pub(super) static HOST: HostAdapter = HostAdapter {
     ],
     read,
     answer,
+    shows_context: &[
+        EventKind::SessionStart,
+        EventKind::PreToolUse,
+        EventKind::PostToolUse,
+        EventKind::SubagentStart,
+    ],
     tools: &[("Bash", "Shell")],
 };
 

@@ -17,6 +17,7 @@ pub(super) static HOST: HostAdapter = HostAdapter {
     ],
     read: |_, kind, json| common(kind, json),
     answer,
+    shows_context: &[EventKind::SessionStart, EventKind::UserPromptSubmit, EventKind::PostToolUse],
     tools: &[
         ("Write", "write_file"),
         ("Edit", "replace"),
@@ -26,10 +27,6 @@ pub(super) static HOST: HostAdapter = HostAdapter {
 };
 
 fn answer(reply: &HookReply, kind: EventKind, _: &str) -> HostAnswer {
-    let takes_context = matches!(
-        kind,
-        EventKind::SessionStart | EventKind::UserPromptSubmit | EventKind::PostToolUse
-    );
     match reply {
         HookReply::Deny(reason) => {
             HostAnswer::json(json!({"decision": "deny", "reason": cut(reason)}))
@@ -40,7 +37,7 @@ fn answer(reply: &HookReply, kind: EventKind, _: &str) -> HostAnswer {
         HookReply::Hold(reason) => {
             HostAnswer::json(json!({"decision": "block", "reason": cut(reason)}))
         }
-        HookReply::Context(text) if takes_context => {
+        HookReply::Context(text) if HOST.shows_context(kind) => {
             HostAnswer::json(json!({"hookSpecificOutput": {"additionalContext": cut(text)}}))
         }
         HookReply::Context(text) | HookReply::Notice(text) => {

@@ -11,6 +11,7 @@ use twining_model::InvalidInput;
 
 use crate::args::{option, path};
 
+use crate::hook::SessionState;
 use crate::project::CommandContext;
 use crate::render::command_error::ExitStatus;
 use crate::render::text_page::{
@@ -30,7 +31,10 @@ impl Verb for ConfirmInput {
     type Output = ConfirmOutcome;
 
     fn run(&self, ctx: &CommandContext<'_>) -> Result<ConfirmOutcome, Failure> {
-        ctx.engine.confirm(&ctx.caller, self)
+        let session = ctx.caller.origin.session.as_deref();
+        let notes: Option<SessionState> =
+            session.and_then(|session| ctx.engine.store().local_state().read_json(session));
+        ctx.engine.confirm(&ctx.caller, self, notes.as_ref().map(|notes| &notes.files))
     }
 
     fn show(outcome: &ConfirmOutcome, page: &mut TextPage) {
@@ -39,6 +43,9 @@ impl Verb for ConfirmInput {
         }
         for record in &outcome.confirmed {
             page.line([good("confirmed"), plain(&record.id), places(&record.anchored)]);
+            if record.unread {
+                page.line([warn("  this session did not read that code")]);
+            }
             for gone in &record.gone {
                 page.line([
                     warn("  gone:"),

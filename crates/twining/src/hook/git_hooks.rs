@@ -12,7 +12,9 @@ use twining_engine::{Caller, ConfirmInput};
 use twining_model::{Channel, Origin, Trust};
 use twining_store::git::GitFolders;
 
-use super::checks::{COMMIT_CHECKS, CheckNotice, NoticeLevel, Stage, TreeComparison};
+use super::checks::{
+    COMMIT_CHECKS, CheckNotice, NoticeLevel, RECORD_DOUBTFUL, Stage, TreeComparison, not_reported,
+};
 use super::context::INDEX_TIMEOUT;
 use super::guard_cache;
 use super::working_tree::WorkingTree;
@@ -101,7 +103,11 @@ pub(crate) fn check(project: Option<PathBuf>) -> bool {
     // A project that cannot be opened holds no commit.
     let Ok(project) = Project::open(project) else { return true };
     project.engine.store().set_deadline(INDEX_TIMEOUT);
-    let notices = notices(&project);
+    let mut notices = notices(&project);
+    let (asked, others) = notices.into_iter().partition(|notice| notice.rule == RECORD_DOUBTFUL);
+    // An agent was asked before it ran git.
+    notices = not_reported(project.engine.store(), asked);
+    notices.extend(others);
     let (refused, warnings): (Vec<CheckNotice>, Vec<CheckNotice>) =
         notices.into_iter().partition(|notice| notice.weight == NoticeLevel::Refuse);
     for notice in &warnings {

@@ -49,7 +49,7 @@ pub(super) fn respond(
     let json = read_event()?;
     let hook_event = host.parse(event, &json, &current_dir()).ok_or("unknown event")?;
     let context = HookContext::open(project, hook_event)?;
-    Ok(match context.event.event.kind {
+    let reply = match context.event.event.kind {
         EventKind::PreToolUse => super::tool_call::before(&context),
         EventKind::PostToolUse | EventKind::ToolFailed => super::tool_call::after(&context),
         EventKind::Stop | EventKind::SubagentStop | EventKind::TaskCompleted => {
@@ -62,7 +62,8 @@ pub(super) fn respond(
         // What was forgotten is restored when the host asks for the starting context.
         EventKind::PostCompact => HookReply::Silence,
         EventKind::SessionEnd => super::session::ended(&context),
-    })
+    };
+    Ok(super::questions::put(&context, host, reply))
 }
 
 /// Reads an event that names itself, so that one recorded can be replayed.

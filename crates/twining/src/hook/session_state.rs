@@ -10,6 +10,8 @@ use twining_model::Time;
 
 /// Agents of a session that are followed.
 const MAX_AGENTS: usize = 256;
+/// Files of a session that are remembered.
+const MAX_FILES: usize = 2_000;
 
 /// Agents that are sent to change files.
 const CODERS: [&str; 7] = [
@@ -47,6 +49,12 @@ pub(crate) struct SessionState {
     pub steps: u32,
     /// Its agents; the main agent is the empty name.
     pub agents: BTreeMap<String, AgentActivity>,
+    /// What each agent is still to be asked.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub questions: BTreeMap<String, Vec<String>>,
+    /// Files that it read or wrote, from the project's root.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub files: BTreeSet<String>,
 }
 
 /// What an agent did.
@@ -78,6 +86,12 @@ impl SessionState {
             notes.changes += 1;
             notes.last_change = Some(now);
         }
+    }
+
+    /// Remembers files that it read or wrote.
+    pub(crate) fn saw(&mut self, files: Vec<String>) {
+        let room = MAX_FILES.saturating_sub(self.files.len());
+        self.files.extend(files.into_iter().take(room));
     }
 
     /// Whether any agent of the session changed something in this turn, or may have.

@@ -1,7 +1,6 @@
 //! When an agent wants to stop: findings are reported once and posted; what the agent can undo by
 //! itself holds it, once.
 
-use std::collections::BTreeSet;
 use std::time::UNIX_EPOCH;
 
 use twining_guard::hosts::HookReply;
@@ -11,17 +10,13 @@ use twining_model::Time;
 use twining_store::git::BranchChanges;
 
 use super::checks::{
-    CheckNotice, NoticeLevel, RECORD_DOUBTFUL, Stage, TURN_CHECKS, TreeComparison,
+    CheckNotice, NoticeLevel, RECORD_DOUBTFUL, Stage, TURN_CHECKS, TreeComparison, not_reported,
 };
 use super::context::HookContext;
 use super::session_state::{SessionState, says_nothing_to_do};
-use super::{auto_loop, guard_cache, trace_log};
+use super::{auto_loop, guard_cache, questions, trace_log};
 use crate::allowances::PersonAllowances;
 
-/// The note of what was reported in this project, in any session.
-const REPORTED: &str = "shared-told-at-turn-end";
-/// How many of those are remembered.
-const MAX_REPORTED: usize = 512;
 /// Notices of one turn.
 const MAX_NOTICES: usize = 12;
 
@@ -36,11 +31,13 @@ pub(super) fn reply(context: &HookContext) -> HookReply {
         if notes.acted_this_turn() { compared(context, &guards, &notes) } else { Vec::new() };
     notices.extend(returns_empty(context, &guards, &notes));
     lift(context, &mut notices);
-    let new = new_notices(context, notices);
-    let (holding, warnings): (Vec<CheckNotice>, Vec<CheckNotice>) =
+    let new = not_reported(context.project.engine.store(), notices);
+    let (holding, rest): (Vec<CheckNotice>, Vec<CheckNotice>) =
         new.into_iter().partition(|notice| notice.weight == NoticeLevel::Refuse);
     // What the agent is asked about its own change is nothing to tell the others yet.
-    for notice in warnings.iter().filter(|notice| notice.rule != RECORD_DOUBTFUL) {
+    let (questions, warnings): (Vec<CheckNotice>, Vec<CheckNotice>) =
+        rest.into_iter().partition(|notice| notice.rule == RECORD_DOUBTFUL);
+    for notice in &warnings {
         context.post(
             if notice.rule == "tests-changed" { "finding" } else { "warning" },
             &notice.text,
@@ -48,6 +45,7 @@ pub(super) fn reply(context: &HookContext) -> HookReply {
         );
     }
     let warnings: Vec<String> = warnings.into_iter().map(|notice| notice.text).collect();
+    questions::keep(context, &mut notes, &questions);
     let reply = match hold(context, &mut notes, &holding) {
         Some(reason) => HookReply::Hold([vec![reason], warnings].concat().join("\n")),
         None if !warnings.is_empty() => HookReply::Notice(warnings.join("\n")),
@@ -134,30 +132,6 @@ fn lift(context: &HookContext, notices: &mut Vec<CheckNotice>) {
         None => true,
     });
     notices.truncate(MAX_NOTICES);
-}
-
-/// Filters out known notices: each is reported once per project, a blocking one once per session.
-fn new_notices(context: &HookContext, notices: Vec<CheckNotice>) -> Vec<CheckNotice> {
-    if notices.is_empty() {
-        return notices;
-    }
-    let store = context.project.engine.store();
-    let mut reported: BTreeSet<String> =
-        store.local_state().read_json(REPORTED).unwrap_or_default();
-    let known = reported.len();
-    let new: Vec<CheckNotice> = notices
-        .into_iter()
-        .filter(|notice| {
-            notice.weight == NoticeLevel::Refuse || reported.insert(notice.text.clone())
-        })
-        .collect();
-    if reported.len() > known {
-        while reported.len() > MAX_REPORTED {
-            reported.pop_first();
-        }
-        store.local_state().write_json(REPORTED, &reported);
-    }
-    new
 }
 
 /// Holds the agent for what it was not held for before.

@@ -1,15 +1,21 @@
 //! Before a tool call the strictest guard answers; after it, what it did is noted.
 
+use std::path::Path;
+
+use twining_guard::effects::shell;
 use twining_guard::hosts::HookReply;
-use twining_guard::{Evaluation, EventKind, FileAccess, ToolAction, Verdict, inside};
+use twining_guard::{Evaluation, EventKind, FileAccess, ToolAction, Verdict, inside, normal};
 
 use super::context::HookContext;
-use super::{guard_cache, trace_log};
+use super::{guard_cache, questions, trace_log};
 
 /// What the guards say.
 pub(super) fn before(context: &HookContext) -> HookReply {
     let guards = guard_cache::guards(&context.project);
     let evaluation = trace_log::revise_and_record(context, context.evaluate(&guards));
+    if evaluation.verdict <= Verdict::Warn {
+        questions::at_commit(context);
+    }
     match evaluation.verdict {
         Verdict::Off => {
             unread_note(context, &evaluation).map_or(HookReply::Silence, HookReply::Context)
@@ -39,12 +45,39 @@ pub(super) fn after(context: &HookContext) -> HookReply {
     }
     let mut notes = context.notes();
     notes.tool_ran(&context.event.event, context.project.engine.store().ids().now());
+    notes.saw(files_of(context));
     context.save_notes(&notes);
     let _ = context.project.engine.note_post_tool_use();
     if context.event.event.kind == EventKind::PostToolUse {
         trace_log::approved(context);
     }
     captured(context).map_or(HookReply::Silence, HookReply::Context)
+}
+
+/// Words of a command line that are looked at.
+const MAX_WORDS: usize = 64;
+
+/// The files of the project that a call read or wrote, as far as it names them.
+fn files_of(context: &HookContext) -> Vec<String> {
+    let event = &context.event.event;
+    let is_file = |path: &String| Path::new(&normal(&event.cwd, path)).is_file();
+    let named: Vec<String> = match &event.action {
+        ToolAction::Write { path, .. }
+        | ToolAction::Edit { path, .. }
+        | ToolAction::Notebook { path, .. }
+        | ToolAction::Read(path)
+        | ToolAction::ReadPart(path) => vec![path.clone()],
+        ToolAction::ReadMany(paths) | ToolAction::Touches(paths) => paths.clone(),
+        ToolAction::Shell(line) => {
+            let words = shell::simple_commands(line).into_iter().flatten();
+            words.filter(|word| !word.starts_with('-')).take(MAX_WORDS).filter(is_file).collect()
+        }
+        ToolAction::Patch(_) | ToolAction::Nothing => Vec::new(),
+    };
+    let inner = |path: &String| {
+        inside(&context.files.root, &context.files.real_path(&normal(&event.cwd, path)))
+    };
+    named.iter().map(inner).filter(|path| !path.starts_with('/')).collect()
 }
 
 /// Remembers a run of tests; a word where it will not count.
