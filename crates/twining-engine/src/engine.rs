@@ -96,6 +96,11 @@ impl Engine {
         self.code.as_ref().filter(|_| is_read)
     }
 
+    /// The code of the caller's checkout, also where no source is read: for what git knows of it.
+    pub(crate) fn checkout_code(&self) -> Option<&CodeIndex> {
+        self.code.as_ref()
+    }
+
     /// What makes the vectors.
     #[must_use]
     pub fn embedding_worker(&self) -> &Arc<EmbeddingWorker> {

@@ -47,8 +47,8 @@ pub use agents::{
     HandoffInput, HandoffOutcome, HandoffSummary, OfferMatch, RegisterInput, RegisterOutcome,
 };
 pub use anchors::{
-    AnchoredPlace, CodeNote, CodeState, CompanionFile, ConfirmInput, ConfirmOutcome,
-    ConfirmedRecord, DriftFinding, DriftInput, DriftKind, DriftOutcome, ReanchorInput,
+    AnchoredPlace, CodeCounts, CodeNote, CodeState, CompanionFile, ConfirmInput, ConfirmOutcome,
+    ConfirmedRecord, DriftFinding, DriftInput, DriftKind, DriftOutcome, Labelled, ReanchorInput,
     ReanchorOutcome, UnresolvedName, drift_sarif,
 };
 pub use archive::{ArchiveInput, ArchiveOutcome};

@@ -95,6 +95,7 @@ impl GuardSet {
             file: None,
             effect: format!("part of this call cannot be read: {first}"),
             why: "the user's policy sets `on_unreadable`".to_owned(),
+            code: String::new(),
             instead: "name the files on the command line, or make the change with an edit tool"
                 .to_owned(),
             otherwise: "a person runs it themselves".to_owned(),
@@ -120,6 +121,7 @@ fn finding(guard: &Guard, answer: GuardAnswer) -> GuardFinding {
         file: answer.file,
         effect: answer.effect,
         why: if_speaking(answer.why.unwrap_or_else(|| guard.say.clone())),
+        code: String::new(),
         instead: if_speaking(answer.instead.unwrap_or_else(|| guard.next_step.clone())),
         otherwise: if_speaking(otherwise),
         verify: guard

@@ -59,6 +59,9 @@ pub struct GuardFinding {
     /// Why that is ruled out.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub why: String,
+    /// How the code is that its decision speaks of, if that changed.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub code: String,
     /// What to do instead.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub instead: String,
@@ -103,7 +106,8 @@ impl GuardFinding {
         } else {
             String::new()
         };
-        let used = [&effect, &instead, &otherwise]
+        let code = part("Its code", &self.code);
+        let used = [&effect, &code, &instead, &otherwise]
             .iter()
             .map(|part| part.split_whitespace().count())
             .sum::<usize>();
@@ -111,7 +115,8 @@ impl GuardFinding {
         let why =
             part("Why", &first_words(&self.why, MAX_WORDS.saturating_sub(SUFFIX_WORDS + used + 1)));
         // One line: no record's text can write the next one.
-        text::visible(&format!("{effect}{why}{instead}{otherwise}").replace(['\n', '\r'], " "))
+        let message = format!("{effect}{why}{code}{instead}{otherwise}");
+        text::visible(&message.replace(['\n', '\r'], " "))
     }
 }
 
@@ -205,6 +210,7 @@ mod tests {
             file: file.map(str::to_owned),
             effect: "this would change it".to_owned(),
             why: "reason ".repeat(200),
+            code: String::new(),
             instead: "use `twining decide`".to_owned(),
             otherwise: "a person lifts it: `twining guard bypass x`".to_owned(),
             verify: None,

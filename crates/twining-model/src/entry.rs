@@ -96,6 +96,12 @@ pub struct Origin {
     /// Whose token a team service accepted it with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub principal: Option<String>,
+    /// The commit that was checked out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head: Option<String>,
+    /// The branch that was checked out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
     /// How it arrived.
     pub via: Channel,
     /// How far to trust it; a value that only a newer version knows is trusted least.
@@ -118,7 +124,7 @@ impl Origin {
     /// Of a record that arrived this way, from nobody known by name.
     #[must_use]
     pub fn new(via: Channel, trust: Trust) -> Self {
-        Self { client: None, session: None, principal: None, via, trust }
+        Self { client: None, session: None, principal: None, head: None, branch: None, via, trust }
     }
 }
 

@@ -11,7 +11,7 @@ use twining_engine::{Caller, Engine, UserPolicy};
 use twining_model::{Authority, Channel, IdSource, InvalidInput, Origin, Trust};
 #[cfg(feature = "service")]
 use twining_store::StoreLocation;
-use twining_store::git::Git;
+use twining_store::git::{Git, GitFolders};
 use twining_store::{LONG_WAL_BYTES, SHORT_WAL_BYTES, Store, StoreError};
 
 use crate::locate_project::{LocateInput, ProjectLocation};
@@ -58,6 +58,8 @@ pub(crate) struct Project {
     pub history: Git,
     /// Where it is.
     pub located: ProjectLocation,
+    /// Git's own files of the caller's checkout.
+    git_folders: Option<GitFolders>,
 }
 
 impl Project {
@@ -105,9 +107,9 @@ impl Project {
     /// Opens a memory of the past, whose code is that of a commit.
     pub(crate) fn at_commit(located: ProjectLocation, commit: String) -> Result<Self, StoreError> {
         let past = Self::at(located)?;
-        let Self { engine, history, located } = past;
+        let Self { engine, history, located, git_folders } = past;
         let engine = engine.with_code_of(&located.checkout, history.clone(), commit);
-        Ok(Self { engine, history, located })
+        Ok(Self { engine, history, located, git_folders })
     }
 
     fn at(located: ProjectLocation) -> Result<Self, StoreError> {
@@ -122,7 +124,18 @@ impl Project {
         } else {
             engine
         };
-        Ok(Self { engine, history, located })
+        let git_folders =
+            located.place.git_dir.as_ref().and_then(|_| GitFolders::of(&located.checkout));
+        Ok(Self { engine, history, located, git_folders })
+    }
+
+    /// The caller, with what is checked out where it works.
+    pub(crate) fn at_head(&self, mut caller: Caller) -> Caller {
+        if let Some(git) = &self.git_folders {
+            let here = git.head_position();
+            (caller.origin.head, caller.origin.branch) = (here.commit, here.branch);
+        }
+        caller
     }
 
     /// Does what no write waits for. Nothing acknowledged depends on it: if it
@@ -155,7 +168,7 @@ impl Project {
         CommandContext {
             project: self,
             engine: &self.engine,
-            caller,
+            caller: self.at_head(caller),
             authority,
             history: &self.history,
             checkout: &self.located.checkout,

@@ -4,6 +4,7 @@ mod acknowledged;
 mod agents;
 mod anchors;
 mod audit;
+mod branches;
 mod clauses;
 mod cli;
 mod commits;

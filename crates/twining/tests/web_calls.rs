@@ -46,7 +46,7 @@ fn what_a_person_does_is_theirs() {
     assert_eq!(server.call(&key, "post", &input).status, 200);
     let entry = shop.told(&["recent", "1"])["entries"][0].clone();
     assert_eq!(entry["agent_id"], "Kim Do");
-    assert_eq!(entry["origin"], json!({"via": "web", "trust": "human"}));
+    assert_eq!(entry["origin"], json!({"branch": "main", "via": "web", "trust": "human"}));
     assert_eq!(shop.told(&["agents"])["agents"], json!([]), "a browser is no agent");
 }
 

@@ -376,6 +376,7 @@ fn assumed_outcome(anchors: &[Anchor]) -> Option<ConfirmedRecord> {
         id: anchors.first()?.of.id().to_owned(),
         anchored: anchors.iter().map(place).collect(),
         gone: Vec::new(),
+        unread: false,
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use twining_model::{Anchor, AnchoredRecord, DecisionStatus, Id, InvalidInput, Place};
+use twining_model::{Anchor, AnchoredRecord, DecisionStatus, Id, InvalidInput, Place, Scope};
 use twining_store::View;
 use twining_store::code::{CodeIndex, CodeVersion};
 use twining_store::git::TreeChange;
@@ -41,6 +41,18 @@ pub enum DriftKind {
     Doubtful,
     /// It is gone.
     Orphaned,
+}
+
+impl DriftKind {
+    /// The word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Moved => "moved",
+            Self::Doubtful => "doubtful",
+            Self::Orphaned => "orphaned",
+        }
+    }
 }
 
 /// A record whose code a change touched.
@@ -164,6 +176,24 @@ impl Engine {
             confirmed: BTreeMap::new(),
         };
         Ok(self.drift_between(code, comparison)?.findings)
+    }
+
+    /// The records of a scope whose code the commits since this one made doubtful, moved or
+    /// removed.
+    pub fn drift_since(&self, commit: &str, scope: &Scope) -> Result<Vec<DriftFinding>, Failure> {
+        let Some(code) = self.code() else { return Ok(Vec::new()) };
+        if !self.store().documents().has_anchors()? {
+            return Ok(Vec::new());
+        }
+        let range = Some(format!("{commit}..HEAD"));
+        let comparison = Comparison::of(code, &DriftInput { range, staged: false })?;
+        let mut found = self.drift_between(code, comparison)?.findings;
+        let folding = self.store().folding();
+        found.retain(|finding| {
+            let path = finding.at.split('#').next().unwrap_or_default();
+            scope.covers(&Scope::read(path), folding)
+        });
+        Ok(found)
     }
 
     fn drift_between(

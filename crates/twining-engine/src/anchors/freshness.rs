@@ -98,7 +98,8 @@ impl CodeState {
 pub struct CodeNote {
     /// fresh, touched, drifted, doubtful (check before relying on it), orphaned, missing, unchecked, elsewhere
     pub state: CodeState,
-    /// Where: the place that changed most.
+    /// Where: the place that changed most; nowhere for a record of another branch.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub at: String,
     /// Why, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,6 +110,46 @@ pub struct CodeNote {
     /// How many of its places changed, if it has several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub places: Option<String>,
+}
+
+impl CodeNote {
+    fn elsewhere(branch: &str) -> Self {
+        let reason = format!("made on branch {branch}, not merged here");
+        Self {
+            state: CodeState::Elsewhere,
+            at: String::new(),
+            reason: Some(fields::shorten(&reason, REASON_CHARS)),
+            moved_from: None,
+            places: None,
+        }
+    }
+
+    /// The state and its reason, in a few words.
+    #[must_use]
+    pub fn brief(&self) -> String {
+        match &self.reason {
+            Some(reason) => format!("{}: {reason}", self.state.as_str()),
+            None => self.state.as_str().to_owned(),
+        }
+    }
+}
+
+/// A record, and how the code it speaks of is.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+pub struct Labelled<R> {
+    /// The record.
+    #[serde(flatten)]
+    pub record: R,
+    /// How the code it speaks of is now, if there is something to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<CodeNote>,
+}
+
+impl<R> Labelled<R> {
+    /// A record of whose code nothing is known yet.
+    pub(crate) fn of(record: R) -> Self {
+        Self { record, code: None }
+    }
 }
 
 /// One anchor, judged.
@@ -131,13 +172,17 @@ impl Engine {
         view: &View<'_>,
         records: &[AnchoredRecord],
     ) -> Result<CodeNotes, Failure> {
-        let Some(code) = self.code() else { return Ok(CodeNotes::new()) };
+        let foreign = self.elsewhere(view, records)?;
+        let mut notes: CodeNotes = foreign
+            .iter()
+            .map(|(record, branch)| (record.clone(), CodeNote::elsewhere(branch)))
+            .collect();
+        let Some(code) = self.code() else { return Ok(notes) };
         let judging = match self.code_version() {
             CodeVersion::Checkout => Judging::new(code, Some(Instant::now() + READING_TIME)),
             version => Judging::at(code, version.clone(), &[])?,
         };
-        let mut notes = CodeNotes::new();
-        for record in records {
+        for record in records.iter().filter(|record| !foreign.contains_key(record)) {
             let judged = judging.record(view, record)?;
             if let Some(note) = note(&judged) {
                 notes.insert(record.clone(), note);

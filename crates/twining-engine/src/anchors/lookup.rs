@@ -1,16 +1,21 @@
 //! Finding anchors and places, for whoever asks about code.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use twining_model::{Anchor, AnchoredRecord, InvalidInput, Place, ProjectRoot};
+use schemars::JsonSchema;
+use serde::Serialize;
+use twining_model::{
+    Anchor, AnchoredRecord, Entry, EntryType, Id, InvalidInput, Place, ProjectRoot,
+};
 use twining_store::code::CodeIndex;
 use twining_store::{StoreError, View};
 
 use crate::anchors::capture::{Captured, capture};
-use crate::anchors::freshness::CodeNotes;
+use crate::anchors::freshness::{CodeNote, CodeNotes, CodeState};
 use crate::anchors::named_code::{NamedCode, is_named, symbol};
 use crate::engine::Engine;
 use crate::failure::Failure;
+use crate::fields;
 
 /// The records that are anchored to a definition of a file, by its name or the end of it.
 pub(crate) fn records_on(
@@ -98,6 +103,39 @@ pub(crate) fn all_anchors(view: &View<'_>) -> Result<Vec<Anchor>, StoreError> {
     }
 }
 
+/// Anchors that a count looks at; of more only the number is known.
+const MAX_JUDGED: u64 = 300;
+
+/// How many records are bound to code.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct CodeCounts {
+    /// Records that are bound to code.
+    pub bound: u64,
+    /// How many of them are in each state; none if there are too many to look at each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub states: Option<BTreeMap<CodeState, u64>>,
+    /// The version of the rules that code is compared by.
+    pub token_rules: u32,
+}
+
+impl CodeCounts {
+    /// In words.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let bound = fields::count(self.bound, "record bound to code", "records bound to code");
+        match &self.states {
+            Some(states) => {
+                let states: Vec<String> = states
+                    .iter()
+                    .map(|(state, count)| format!("{count} {}", state.as_str()))
+                    .collect();
+                format!("{bound}: {}", states.join(", "))
+            }
+            None => format!("{bound}, too many to look at each"),
+        }
+    }
+}
+
 /// Other records on the same code that are named.
 const MAX_BESIDE: usize = 5;
 
@@ -113,9 +151,70 @@ impl Engine {
         Ok(notes)
     }
 
+    /// Says of each hit how its code is. With `fresh_only` those whose code changed are left out;
+    /// how many that are.
+    pub(crate) fn label_hits<T>(
+        &self,
+        view: &View<'_>,
+        hits: &mut Vec<T>,
+        fresh_only: bool,
+        record: impl Fn(&T) -> AnchoredRecord,
+        code: impl Fn(&mut T) -> &mut Option<CodeNote>,
+    ) -> Result<u64, Failure> {
+        let mut notes = self.notable_code(view, &hits.iter().map(&record).collect::<Vec<_>>())?;
+        for hit in &mut *hits {
+            *code(hit) = notes.remove(&record(hit));
+        }
+        let all = hits.len();
+        if fresh_only {
+            hits.retain_mut(|hit| code(hit).as_ref().is_none_or(|note| !note.state.is_notable()));
+        }
+        Ok((all - hits.len()) as u64)
+    }
+
+    /// How many records are bound to code, and in which states; none where there is no code to
+    /// look at.
+    pub(crate) fn code_counts(&self, view: &View<'_>) -> Result<Option<CodeCounts>, Failure> {
+        let bound = view.anchors().count_records()?;
+        if self.code().is_none() || bound == 0 {
+            return Ok(None);
+        }
+        let mut counts = CodeCounts { bound, states: None, token_rules: twining_code::TOKEN_RULES };
+        if view.anchors().count()? <= MAX_JUDGED {
+            let anchors = all_anchors(view)?;
+            let records: BTreeSet<AnchoredRecord> =
+                anchors.into_iter().map(|anchor| anchor.of).collect();
+            let notes = self.code_notes(view, &records.into_iter().collect::<Vec<_>>())?;
+            let states = counts.states.insert(BTreeMap::new());
+            for note in notes.values() {
+                *states.entry(note.state).or_default() += 1;
+            }
+        }
+        Ok(Some(counts))
+    }
+
+    /// How the code under a decision is now, if there is something to say.
+    pub fn code_of_decision(&self, id: &Id) -> Result<Option<CodeNote>, Failure> {
+        let record = AnchoredRecord::Decision(id.to_string());
+        self.store().view(|view| {
+            Ok(self.notable_code(view, std::slice::from_ref(&record))?.remove(&record))
+        })
+    }
+
     /// What is seen now at the code that a record names.
     pub(crate) fn capture(&self, named: &NamedCode) -> Result<Captured, Failure> {
         self.code().map_or_else(|| Ok(Captured::default()), |code| capture(code, named))
+    }
+}
+
+/// The record whose anchors say how an entry's code is: what announces a decision has none of its
+/// own.
+pub(crate) fn record_of_entry(entry: &Entry) -> AnchoredRecord {
+    match entry.relates_to.first() {
+        Some(id) if entry.kind() == Some(EntryType::Decision) => {
+            AnchoredRecord::Decision(id.clone())
+        }
+        _ => AnchoredRecord::Entry(entry.id.clone()),
     }
 }
 

@@ -4,6 +4,7 @@
 //! were is computed when somebody asks, for the asker's own checkout.
 
 mod assumed;
+mod branches;
 mod capture;
 mod code_links;
 mod confirm;
@@ -21,8 +22,11 @@ pub(crate) use code_links::{CodeLink, CodeMention, companions, links_of, mention
 pub use confirm::{ConfirmInput, ConfirmOutcome, ConfirmedRecord, ReanchorInput, ReanchorOutcome};
 pub(crate) use drift::described;
 pub use drift::{DriftFinding, DriftInput, DriftKind, DriftOutcome, drift_sarif};
-pub use freshness::{CodeNote, CodeState};
+pub use freshness::{CodeNote, CodeState, Labelled};
 pub(crate) use freshness::{CodeNotes, judge_version, recorded_sighting};
-pub(crate) use lookup::{anchors_at, beside, definition_named, named_place, records_on};
+pub use lookup::CodeCounts;
+pub(crate) use lookup::{
+    anchors_at, beside, definition_named, named_place, record_of_entry, records_on,
+};
 pub(crate) use named_code::{GivenPlace, NamedCode, code_words, symbol};
 pub(crate) use rebind::Rebinding;

@@ -9,9 +9,11 @@ use twining_model::{
     AnchorEvent, AnchorRole, AnchoredRecord, Change, Entry, EntryType, Id, InvalidInput,
     ProjectRoot, Scope, limits, text,
 };
-use twining_store::{Durability, StoreError};
+use twining_store::{Durability, StoreError, View};
 
-use crate::anchors::{AnchoredPlace, GivenPlace, NamedCode, UnresolvedName, beside};
+use crate::anchors::{
+    AnchoredPlace, GivenPlace, Labelled, NamedCode, UnresolvedName, beside, record_of_entry,
+};
 use crate::blackboard::duplicates::RecentEntries;
 use crate::blackboard::*;
 use crate::caller::{Caller, Stamp};
@@ -261,7 +263,19 @@ impl Engine {
 
     /// Reads entries by filter.
     pub fn read(&self, input: &ReadInput) -> Result<ReadOutcome, Failure> {
-        self.store().view(|view| blackboard::read(view, input, self.store().root()))
+        self.store().view(|view| {
+            let mut found = blackboard::read(view, input, self.store().root())?;
+            let fresh_only = input.fresh_only;
+            found.stale_count = self.label_entries(view, &mut found.entries, fresh_only)?;
+            found.stale_count += self.label_hits(
+                view,
+                &mut found.decisions,
+                fresh_only,
+                |hit| AnchoredRecord::Decision(hit.record.id.to_string()),
+                |hit| &mut hit.code,
+            )?;
+            Ok(found)
+        })
     }
 
     /// Searches entries.
@@ -272,19 +286,34 @@ impl Engine {
         let question = self.question(&text)?;
         self.store().view(|view| {
             let mut found = blackboard::query(view, &filter, limit, &question)?;
-            let record = |hit: &EntryHit| AnchoredRecord::Entry(hit.entry.id.clone());
-            let mut notes =
-                self.notable_code(view, &found.results.iter().map(record).collect::<Vec<_>>())?;
-            for hit in &mut found.results {
-                hit.code = notes.remove(&record(hit));
-            }
+            found.stale_count = self.label_hits(
+                view,
+                &mut found.results,
+                input.fresh_only,
+                |hit| record_of_entry(&hit.entry),
+                |hit| &mut hit.code,
+            )?;
             Ok(found)
         })
     }
 
     /// Reads the newest entries.
     pub fn recent(&self, input: &RecentInput) -> Result<RecentOutcome, Failure> {
-        self.store().view(|view| blackboard::recent(view, input, self.store().root()))
+        self.store().view(|view| {
+            let mut found = blackboard::recent(view, input, self.store().root())?;
+            found.stale_count = self.label_entries(view, &mut found.entries, input.fresh_only)?;
+            Ok(found)
+        })
+    }
+
+    fn label_entries(
+        &self,
+        view: &View<'_>,
+        entries: &mut Vec<Labelled<Entry>>,
+        fresh_only: bool,
+    ) -> Result<u64, Failure> {
+        let record = |hit: &Labelled<Entry>| record_of_entry(&hit.record);
+        self.label_hits(view, entries, fresh_only, record, |hit| &mut hit.code)
     }
 
     /// Closes entries that need no answer.

@@ -9,7 +9,7 @@ use twining_model::{
 };
 use twining_store::{DecisionFilter, EntryFilter, RowId, StoreError, View, vector_key};
 
-use crate::anchors::CodeNote;
+use crate::anchors::{CodeNote, Labelled};
 use crate::failure::Failure;
 use crate::fields::{self, fit_reply, is_false, is_zero};
 use crate::input_types::ENTRY_STANDINGS;
@@ -42,13 +42,15 @@ pub struct ReadInput {
     pub offset: Option<usize>,
     /// Ids of entries or decisions, such as assemble omitted; a unique beginning will do
     pub ids: Vec<String>,
+    /// Leave out records whose code changed
+    pub fresh_only: bool,
 }
 
 /// The newest entries that match, oldest first.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ReadOutcome {
     /// The page, oldest first.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<Labelled<Entry>>,
     /// How many match in all.
     pub total_count: u64,
     /// Where the page of older ones begins.
@@ -59,10 +61,13 @@ pub struct ReadOutcome {
     pub truncated: bool,
     /// Decisions among the ids that were asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<Labelled<Decision>>,
     /// Ids that do not exist here.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
+    /// Those left out because their code changed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stale_count: u64,
 }
 
 /// Which of the newest entries to read.
@@ -91,13 +96,15 @@ pub struct RecentInput {
     /// `open`: only what waits for an answer
     #[schemars(extend("enum" = ENTRY_STANDINGS))]
     pub status: Option<String>,
+    /// Leave out records whose code changed
+    pub fresh_only: bool,
 }
 
 /// The newest entries, newest first.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RecentOutcome {
     /// Newest first.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<Labelled<Entry>>,
     /// How many match in all.
     pub total: u64,
     /// Where the page of older ones begins.
@@ -106,6 +113,9 @@ pub struct RecentOutcome {
     /// Whether older ones were left out for size.
     #[serde(skip_serializing_if = "is_false")]
     pub truncated: bool,
+    /// Those left out because their code changed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stale_count: u64,
 }
 
 /// What to search the board for.
@@ -132,6 +142,9 @@ pub struct QueryInput {
     pub since: Option<String>,
     /// Default 10
     pub limit: Option<usize>,
+    /// Leave out records whose code changed
+    #[serde(default)]
+    pub fresh_only: bool,
 }
 
 /// An entry that was found.
@@ -161,6 +174,9 @@ pub struct QueryOutcome {
     /// Whether weaker ones were left out for size.
     #[serde(skip_serializing_if = "is_false")]
     pub truncated: bool,
+    /// Those left out because their code changed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stale_count: u64,
 }
 
 /// The newest entries that match, oldest first.
@@ -187,12 +203,13 @@ pub fn read(
     entries.reverse();
     entries.iter_mut().for_each(fill_origin);
     Ok(ReadOutcome {
-        entries,
+        entries: entries.into_iter().map(Labelled::of).collect(),
         total_count: page.total,
         next_offset,
         truncated,
         decisions: Vec::new(),
         missing: Vec::new(),
+        stale_count: 0,
     })
 }
 
@@ -207,7 +224,10 @@ fn fetch(view: &View<'_>, ids: &[String]) -> Result<ReadOutcome, Failure> {
             continue;
         }
         match Id::read(&whole).map(|id| view.decisions().get(&id)).transpose()?.flatten() {
-            Some(decision) => decisions.push(decision),
+            Some(mut decision) => {
+                decision.origin.iter_mut().for_each(|origin| origin.head = None);
+                decisions.push(decision);
+            }
             None => missing.push(id),
         }
     }
@@ -216,7 +236,15 @@ fn fetch(view: &View<'_>, ids: &[String]) -> Result<ReadOutcome, Failure> {
     let (decisions, also_cut) = fit_reply(decisions);
     entries.iter_mut().for_each(fill_origin);
     let truncated = cut || also_cut;
-    Ok(ReadOutcome { entries, total_count, next_offset: None, truncated, decisions, missing })
+    Ok(ReadOutcome {
+        entries: entries.into_iter().map(Labelled::of).collect(),
+        total_count,
+        next_offset: None,
+        truncated,
+        decisions: decisions.into_iter().map(Labelled::of).collect(),
+        missing,
+        stale_count: 0,
+    })
 }
 
 /// The one id that begins so, or what was given.
@@ -258,7 +286,8 @@ pub fn recent(
     let (mut entries, truncated) = fit_reply(page.items);
     let next_offset = fields::next_offset(offset, entries.len(), page.total);
     entries.iter_mut().for_each(fill_origin);
-    Ok(RecentOutcome { entries, total: page.total, next_offset, truncated })
+    let entries = entries.into_iter().map(Labelled::of).collect();
+    Ok(RecentOutcome { entries, total: page.total, next_offset, truncated, stale_count: 0 })
 }
 
 /// Whether only what waits for an answer is wanted.
@@ -268,9 +297,10 @@ fn only_open(status: Option<&str>) -> Result<bool, InvalidInput> {
     Ok(fields::optional("status", status, standing)?.unwrap_or(false))
 }
 
-/// Says of an entry that says nothing of its origin that it came with the repository.
+/// Says of an entry that says nothing of its origin that it came with the repository. The commit
+/// it was made on is no use to a reader.
 fn fill_origin(entry: &mut Entry) {
-    entry.origin.get_or_insert_with(Origin::elsewhere);
+    entry.origin.get_or_insert_with(Origin::elsewhere).head = None;
 }
 
 impl QueryInput {
@@ -335,7 +365,13 @@ pub(crate) fn query(
     }
     let (mut results, truncated) = fit_reply(hits);
     results.iter_mut().for_each(|hit| fill_origin(&mut hit.entry));
-    Ok(QueryOutcome { results, mode: entries.mode, not_yet_embedded: question.waiting, truncated })
+    Ok(QueryOutcome {
+        results,
+        mode: entries.mode,
+        not_yet_embedded: question.waiting,
+        truncated,
+        stale_count: 0,
+    })
 }
 
 /// The entry that announced a decision, if it passes the filter.
@@ -396,8 +432,8 @@ mod tests {
     use crate::{PostInput, QueryInput, ReadInput, RecentInput, SearchMode};
     use twining_testcases::each;
 
-    fn summaries(entries: &[twining_model::Entry]) -> Vec<&str> {
-        entries.iter().map(|entry| entry.summary.as_str()).collect()
+    fn summaries(entries: &[crate::Labelled<twining_model::Entry>]) -> Vec<&str> {
+        entries.iter().map(|entry| entry.record.summary.as_str()).collect()
     }
 
     #[test]
@@ -446,7 +482,7 @@ mod tests {
             project.engine.read(&ReadInput { ids, ..ReadInput::default() }).expect("reads");
         assert_eq!(summaries(&outcome.entries), ["tokens expire at noon"]);
         assert_eq!(
-            outcome.decisions.iter().map(|decision| decision.id.to_string()).collect::<Vec<_>>(),
+            outcome.decisions.iter().map(|hit| hit.record.id.to_string()).collect::<Vec<_>>(),
             [decided]
         );
         assert_eq!(outcome.missing, ["01M7FBY1J3H49M8AP4629955Y1", "../x"]);
@@ -478,7 +514,7 @@ mod tests {
             let input = RecentInput { n: Some(3), offset: Some(at), ..RecentInput::default() };
             let page = project.engine.recent(&input).expect("reads");
             assert_eq!(page.total, 7);
-            seen.extend(page.entries.into_iter().map(|entry| entry.summary));
+            seen.extend(page.entries.into_iter().map(|entry| entry.record.summary));
             offset = page.next_offset;
         }
         let wanted: Vec<String> = (0..7).rev().map(|n| format!("entry {n}")).collect();
@@ -529,7 +565,7 @@ mod tests {
         let in_scope = |scope: &str| {
             let input = ReadInput { scope: Some(scope.into()), ..ReadInput::default() };
             let entries = project.engine.read(&input).expect("reads").entries;
-            entries.into_iter().map(|entry| entry.summary).collect::<Vec<_>>()
+            entries.into_iter().map(|entry| entry.record.summary).collect::<Vec<_>>()
         };
         assert_eq!(in_scope("src/auth"), ["inside"]);
         assert_eq!(in_scope("project"), ["inside", "namesake"]);

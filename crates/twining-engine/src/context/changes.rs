@@ -9,6 +9,7 @@ use twining_model::{
 };
 use twining_store::{DecisionFilter, EntryFilter, StoreError, View};
 
+use crate::anchors::DriftFinding;
 use crate::context::base_records::BaseRecords;
 use crate::failure::Failure;
 use crate::fields::{self, is_zero};
@@ -110,6 +111,9 @@ pub struct WhatChangedOutcome {
     pub superseded_decisions: Vec<EndedDecision>,
     /// Provisional decisions that became active.
     pub promoted_decisions: Vec<ChangedDecision>,
+    /// Records whose code became doubtful, moved or went, the gravest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed_code: Vec<DriftFinding>,
     /// How many there are in all lists together.
     pub total: u64,
     /// How many more there are.

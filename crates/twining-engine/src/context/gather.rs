@@ -8,7 +8,7 @@ use twining_store::{
     decision_text, entry_text,
 };
 
-use crate::anchors::{CodeNote, CodeNotes};
+use crate::anchors::{CodeNote, CodeNotes, CodeState};
 use crate::blackboard::is_report;
 use crate::context::assemble::{AssembleDraft, ContextEntity};
 use crate::context::code_signals::{self, CodeSignals};
@@ -148,12 +148,35 @@ pub(super) fn gather(
             }
         }
     }
+    drop_rivals_elsewhere(&mut candidates, notes)?;
     Ok(GatherResult {
         beyond: scope_records.beyond(view, draft, &candidates)?,
         candidates,
         entities: scope_records.entities,
         mode,
     })
+}
+
+/// Forgets rivals that are of another branch: they contradict nothing here.
+fn drop_rivals_elsewhere(
+    candidates: &mut [ContextCandidate],
+    notes: &dyn Fn(&[AnchoredRecord]) -> Result<CodeNotes, Failure>,
+) -> Result<(), Failure> {
+    let record = |id: &Id| AnchoredRecord::Decision(id.to_string());
+    let rivals: Vec<AnchoredRecord> =
+        candidates.iter().flat_map(|candidate| candidate.contested_by.iter().map(record)).collect();
+    if rivals.is_empty() {
+        return Ok(());
+    }
+    let notes = notes(&rivals)?;
+    let is_here =
+        |id: &Id| notes.get(&record(id)).is_none_or(|note| note.state != CodeState::Elsewhere);
+    for candidate in candidates {
+        let is_foreign =
+            candidate.code.as_ref().is_some_and(|note| note.state == CodeState::Elsewhere);
+        candidate.contested_by.retain(|rival| !is_foreign && is_here(rival));
+    }
+    Ok(())
 }
 
 /// Records that bear on the scope, regardless of content.

@@ -95,6 +95,7 @@ pub(super) fn plan_decide(
     view: &View<'_>,
     draft: &Decision,
     code: &Captured,
+    elsewhere: &[Id],
     stamp: &Stamp<'_>,
 ) -> Result<(Change, DecideOutcome), Failure> {
     if let Some(first) = repeated(view, draft, stamp)? {
@@ -103,7 +104,7 @@ pub(super) fn plan_decide(
     let superseded = draft.supersedes.as_deref().and_then(Id::read);
     let old = superseded.map(|id| replaceable(view, &id)).transpose()?;
     let mut change = Change::default();
-    let mut decided = record(&mut change, view, draft, &[], stamp)?;
+    let mut decided = record(&mut change, view, draft, elsewhere, stamp)?;
     let of = AnchoredRecord::Decision(decided.id.to_string());
     change.anchors = code.anchors(&of, AnchorEvent::Made, stamp);
     decided.beside = beside(view, &change.anchors)?;
@@ -510,7 +511,10 @@ impl Engine {
         draft.assembled_before = Some(assembled_before || self.has_assembled(&caller.agent));
         let code = self.capture(&named)?;
         let decided = self.store().transact(Durability::Strict, |view| {
-            plan_decide(view, &draft, &code, &self.stamp(&caller))
+            let rivals = view.decisions().rivals(&draft.domain, &Scope::read(&draft.scope))?;
+            let elsewhere =
+                self.decisions_elsewhere(view, rivals.into_iter().map(|rival| rival.id))?;
+            plan_decide(view, &draft, &code, &Vec::from_iter(elsewhere), &self.stamp(&caller))
         })?;
         self.heartbeat(&caller);
         let (anchored, unresolved) = (code.anchored(), code.unresolved);
@@ -626,12 +630,13 @@ impl Engine {
         let question = self.question(&text)?;
         self.store().view(|view| {
             let mut found = search_decisions(view, &filter, limit, &question)?;
-            let record = |hit: &DecisionHit| AnchoredRecord::Decision(hit.decision.id.to_string());
-            let mut notes =
-                self.notable_code(view, &found.results.iter().map(record).collect::<Vec<_>>())?;
-            for hit in &mut found.results {
-                hit.code = notes.remove(&record(hit));
-            }
+            found.stale_count = self.label_hits(
+                view,
+                &mut found.results,
+                input.fresh_only,
+                |hit| AnchoredRecord::Decision(hit.decision.id.to_string()),
+                |hit| &mut hit.code,
+            )?;
             Ok(found)
         })
     }

@@ -37,6 +37,9 @@ pub struct SearchDecisionsInput {
     pub since: Option<String>,
     /// Default 20
     pub limit: Option<usize>,
+    /// Leave out records whose code changed
+    #[serde(default)]
+    pub fresh_only: bool,
 }
 
 /// A decision that was found.
@@ -66,6 +69,9 @@ pub struct SearchDecisionsOutcome {
     /// Whether weaker ones were left out for size.
     #[serde(skip_serializing_if = "is_false")]
     pub truncated: bool,
+    /// Those left out because their code changed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stale_count: u64,
 }
 
 impl SearchDecisionsInput {
@@ -96,7 +102,8 @@ pub(crate) fn search_decisions(
     let mut hits = Vec::new();
     for found in ranking.ranked.into_iter().take(limit) {
         let (relevance, why) = (found.why.relevance(), found.why.rounded());
-        let decision = view.decisions().at_row(found.row)?;
+        let mut decision = view.decisions().at_row(found.row)?;
+        decision.origin.iter_mut().for_each(|origin| origin.head = None);
         hits.push(DecisionHit { decision, relevance, why, code: None });
     }
     let (results, truncated) = fit_reply(hits);
@@ -105,6 +112,7 @@ pub(crate) fn search_decisions(
         mode: ranking.mode,
         not_yet_embedded: question.waiting,
         truncated,
+        stale_count: 0,
     })
 }
 

@@ -293,6 +293,20 @@ impl Engine {
                 (!decision.status.binds(), decision.matched != "definition")
             });
         }
+        let contested = outcome.decisions.iter().filter(|listed| !listed.contested_by.is_empty());
+        let both_sides =
+            contested.flat_map(|listed| listed.contested_by.iter().chain([&listed.id]).cloned());
+        let elsewhere = self.decisions_elsewhere(view, both_sides)?;
+        if !elsewhere.is_empty() {
+            for listed in &mut outcome.decisions {
+                let is_here = !elsewhere.contains(&listed.id);
+                listed.contested_by.retain(|rival| is_here && !elsewhere.contains(rival));
+            }
+            outcome.contested = outcome
+                .decisions
+                .iter()
+                .any(|listed| !listed.contested_by.is_empty() || !listed.merge_clashes.is_empty());
+        }
         let decision = |id: &Id| AnchoredRecord::Decision(id.to_string());
         let decided = outcome.decisions.iter().map(|listed| decision(&listed.id));
         let warned =
@@ -446,7 +460,7 @@ pub(super) fn why_decision(
         status: decision.status,
         timestamp: decision.timestamp,
         agent_id: decision.agent_id,
-        origin: decision.origin.unwrap_or_else(Origin::elsewhere),
+        origin: Origin { head: None, ..decision.origin.unwrap_or_else(Origin::elsewhere) },
         alternatives_count: decision.alternatives.len() as u64,
         scope: decision.scope,
         matched,

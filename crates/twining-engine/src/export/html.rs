@@ -6,11 +6,12 @@
 
 use std::fmt::Write as _;
 
-use twining_model::{Decision, Entry, Id, text};
+use twining_model::{AnchoredRecord, Decision, Entry, Id, text};
 
 use super::graph_diagrams;
 use super::markdown::fill;
 use super::records::{ExportOutcome, ExportRecords};
+use crate::anchors::{CodeNote, record_of_entry};
 use crate::fields;
 
 /// Bytes reserved for the markup around the records.
@@ -38,7 +39,7 @@ h3 { margin: 0; font-size: 1.05rem; }
 .meta { font-size: .85rem; margin: .2rem 0 .5rem; }
 .tag { display: inline-block; border: 1px solid currentColor; border-radius: 1rem; padding: 0 .55rem; font-size: .78rem; }
 .active { color: var(--active); } .provisional { color: var(--provisional); } .superseded { color: var(--superseded); } .overridden { color: var(--overridden); }
-.warning { color: var(--overridden); } .need, .question { color: var(--provisional); }
+.code { color: var(--provisional); cursor: help; } .warning { color: var(--overridden); } .need, .question { color: var(--provisional); }
 blockquote { margin: .4rem 0; padding: .1rem 0 .1rem .9rem; border-left: 3px solid var(--line); white-space: pre-wrap; }
 ol.time { list-style: none; margin: 0; padding: 0 0 0 1rem; border-left: 2px solid var(--line); }
 ol.time li { position: relative; padding: .15rem 0 .55rem .6rem; overflow-wrap: anywhere; }
@@ -60,7 +61,11 @@ pub(super) fn page(contents: &ExportRecords) -> ExportOutcome {
     if fits_picture {
         bytes_left -= picture.text.len();
     }
-    let (cards, decisions) = fill(&contents.decisions, &mut bytes_left, card);
+    let code_of = |record: &AnchoredRecord| contents.code.get(record).map(code_mark);
+    let (cards, decisions) = fill(&contents.decisions, &mut bytes_left, |decision| {
+        let record = AnchoredRecord::Decision(decision.id.to_string());
+        card(decision, &code_of(&record).unwrap_or_default())
+    });
     let (timeline_items, entries) = timeline(contents, &mut bytes_left);
     let left_out = contents.left_out(decisions, entries, contents.entities.len());
 
@@ -111,7 +116,18 @@ pub(super) fn page(contents: &ExportRecords) -> ExportOutcome {
     contents.outcome(out, Vec::new(), [decisions, entries, contents.entities.len()])
 }
 
-fn card(decision: &Decision) -> String {
+/// How a record's code is, as a mark whose reason shows on hover.
+fn code_mark(note: &CodeNote) -> String {
+    let words = [Some(note.at.as_str()), note.reason.as_deref(), note.places.as_deref()];
+    let title: Vec<&str> = words.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+    format!(
+        " <span class=\"tag code\" title=\"{}\">{}</span>",
+        escaped(&title.join("; ")),
+        note.state.as_str()
+    )
+}
+
+fn card(decision: &Decision, code: &str) -> String {
     let status = decision.status.as_str();
     let mut out = format!(
         "<article class=\"card\" id=\"d-{}\">\n<h3>{}</h3>\n",
@@ -120,7 +136,7 @@ fn card(decision: &Decision) -> String {
     );
     let _ = writeln!(
         out,
-        "<p class=\"meta\"><span class=\"tag {status}\">{status}</span> {} confidence · {} · <code>{}</code> · {} · {}</p>",
+        "<p class=\"meta\"><span class=\"tag {status}\">{status}</span>{code} {} confidence · {} · <code>{}</code> · {} · {}</p>",
         decision.confidence.as_str(),
         escaped(&decision.domain),
         escaped(&decision.scope),
@@ -192,7 +208,8 @@ fn timeline(contents: &ExportRecords, bytes_left: &mut usize) -> (String, usize)
     let said = contents.entries.iter().filter(|entry| !is_announcement(entry));
     let said = said.map(|entry| {
         let at = entry.timestamp.as_str();
-        (at, 1, entry_item(at, entry))
+        let code = contents.code.get(&record_of_entry(entry)).map(code_mark);
+        (at, 1, entry_item(at, entry, &code.unwrap_or_default()))
     });
     let mut items: Vec<(&str, usize, String)> = decided.chain(said).collect();
     items.sort_by(|a, b| b.0.cmp(a.0));
@@ -201,11 +218,11 @@ fn timeline(contents: &ExportRecords, bytes_left: &mut usize) -> (String, usize)
     (out, entries + contents.entries.iter().filter(is_announcement).count())
 }
 
-fn entry_item(at: &str, entry: &Entry) -> String {
+fn entry_item(at: &str, entry: &Entry, code: &str) -> String {
     // A type becomes a class only if it is one of ours.
     let class = entry.kind().map_or("", |kind| kind.as_str());
     let mut text = format!(
-        "<li><span class=\"when\">{}</span><span class=\"tag {class}\">{}</span> {} <span class=\"meta\">{} · {}</span>",
+        "<li><span class=\"when\">{}</span><span class=\"tag {class}\">{}</span>{code} {} <span class=\"meta\">{} · {}</span>",
         day(at),
         escaped(&entry.entry_type),
         escaped(&entry.summary),

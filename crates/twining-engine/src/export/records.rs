@@ -5,9 +5,12 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use twining_model::{Decision, Entity, Entry, ProjectRoot, Relation, Scope, limits, words};
+use twining_model::{
+    AnchoredRecord, Decision, Entity, Entry, ProjectRoot, Relation, Scope, limits, words,
+};
 use twining_store::{DecisionFilter, EntryFilter, StoreError, View};
 
+use crate::anchors::{CodeNotes, CodeState, record_of_entry};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::{fields, graph};
@@ -114,6 +117,8 @@ pub(super) struct ExportRecords {
     /// Bytes that may come out.
     pub(super) bytes_left: usize,
     rows: usize,
+    /// How the code under decisions and entries is, where a page shows it.
+    pub(super) code: CodeNotes,
 }
 
 /// Exports a scope. What does not fit one answer is left out from the end and counted.
@@ -121,6 +126,7 @@ pub fn export(
     view: &View<'_>,
     input: &ExportInput,
     root: &ProjectRoot,
+    notes: &dyn Fn(&[AnchoredRecord]) -> Result<CodeNotes, Failure>,
 ) -> Result<ExportOutcome, Failure> {
     let word = input.format.as_deref().map_or("markdown", str::trim);
     let format = ExportFormat::parse("format", word)?;
@@ -128,6 +134,10 @@ pub fn export(
     let mut contents = ExportRecords::decisions(view, scope, input.extent)?;
     if format != ExportFormat::Madr {
         contents.add_board_and_graph(view)?;
+    }
+    if format == ExportFormat::Html {
+        contents.code = notes(&contents.anchored_records())?;
+        contents.code.retain(|_, note| note.state > CodeState::Unchecked);
     }
     let mut outcome = match format {
         ExportFormat::Markdown => super::markdown::document(&contents),
@@ -223,6 +233,13 @@ fn fitting<'a, T: Serialize>(records: &'a [T], bytes_left: &mut usize) -> &'a [T
 }
 
 impl ExportRecords {
+    /// The decisions and entries whose code may have changed.
+    fn anchored_records(&self) -> Vec<AnchoredRecord> {
+        let decided = self.decisions.iter();
+        let decided = decided.map(|decision| AnchoredRecord::Decision(decision.id.to_string()));
+        decided.chain(self.entries.iter().map(record_of_entry)).collect()
+    }
+
     fn decisions(view: &View<'_>, scope: Scope, extent: ExportSize) -> Result<Self, Failure> {
         let filter = DecisionFilter { scope: Some(scope.clone()), ..DecisionFilter::default() };
         let page = view.decisions().page(&filter, extent.rows())?;
@@ -237,6 +254,7 @@ impl ExportRecords {
             beyond,
             bytes_left: extent.bytes(),
             rows: extent.rows(),
+            code: CodeNotes::new(),
         })
     }
 
@@ -278,6 +296,9 @@ impl ExportRecords {
 impl Engine {
     /// Exports a scope.
     pub fn export(&self, input: &ExportInput) -> Result<ExportOutcome, Failure> {
-        self.store().view(|view| export(view, input, self.store().root()))
+        self.store().view(|view| {
+            let notes = |records: &[AnchoredRecord]| self.notable_code(view, records);
+            export(view, input, self.store().root(), &notes)
+        })
     }
 }

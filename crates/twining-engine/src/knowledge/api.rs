@@ -13,7 +13,8 @@ use twining_store::{Documents, Durability, KnowledgeFile, StoreError};
 
 use super::check::{self, GraphFinding, KnowledgeCheckInput, KnowledgeCheckOutcome};
 use super::draw::{self, DrawInput, KnowledgeDrawing};
-use super::graph::{CachedGraph, KnowledgeCache};
+use super::graph::{CachedGraph, KnowledgeCache, KnowledgeGraph};
+use super::lost_paths;
 use super::metrics::{KnowledgeMetrics, MetricEvent};
 use super::retrieve::{
     self, KnowledgePack, KnowledgePackInput, KnowledgeRetrieveInput, NodeQuery, RetrieveOutcome,
@@ -51,6 +52,10 @@ impl Engine {
             let mut doubts: Vec<GraphFinding> =
                 file.ignored_path.as_deref().map(check::ignored_path).into_iter().collect();
             doubts.extend(self.unmerged_version(&file, checkout)?);
+            if let (Some(code), Some(bytes)) = (self.checkout_code(), &file.bytes) {
+                let graph = KnowledgeGraph::read(bytes);
+                doubts.extend(lost_paths::warnings(&graph, checkout, code.git()));
+            }
             return Ok(check::check(file.path, file.bytes.as_deref(), doubts));
         };
         let (tree, path) = self.tree_of(path, checkout);

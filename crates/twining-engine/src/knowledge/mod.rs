@@ -8,6 +8,7 @@ mod api;
 mod check;
 mod draw;
 mod graph;
+mod lost_paths;
 mod merge;
 mod metrics;
 mod node_code;

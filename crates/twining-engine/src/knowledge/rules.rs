@@ -253,11 +253,15 @@ fn is_in_use(node: KnowledgeNode<'_>) -> bool {
 /// within one, `**` any number of components; several are separated by commas.
 #[must_use]
 pub fn covers(paths: &str, file: &str) -> bool {
-    paths.split(',').map(str::trim).filter(|path| !path.is_empty()).any(|path| {
-        // Brackets are letters here: `app/[id]` is the name of a folder.
-        let path = path.trim_start_matches('/').replace('[', "[[]").replace('{', "[{]");
-        PathGlobs::compile(&globs_of(&path)).is_ok_and(|globs| globs.matches(file))
-    })
+    let mut paths = paths.split(',').map(str::trim).filter(|path| !path.is_empty());
+    paths.any(|path| path_globs(path).is_some_and(|globs| globs.matches(file)))
+}
+
+/// What one path of a node covers.
+pub(super) fn path_globs(path: &str) -> Option<PathGlobs> {
+    // Brackets are letters here: `app/[id]` is the name of a folder.
+    let path = path.trim_start_matches('/').replace('[', "[[]").replace('{', "[{]");
+    PathGlobs::compile(&globs_of(&path)).ok()
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use twining_store::{
 };
 
 use crate::agents::{AgentLiveness, AgentSummary};
+use crate::anchors::CodeCounts;
 use crate::decisions::open_claimed_overrides;
 use crate::engine::Engine;
 use crate::failure::Failure;
@@ -128,6 +129,9 @@ pub struct StatusReport {
     /// Active claims.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<Claim>,
+    /// Records that are bound to code, if there are any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<CodeCounts>,
     /// Knowledge usage and cost, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<KnowledgeMetrics>,
@@ -446,9 +450,10 @@ impl Engine {
         let agent_files = self.store().documents().agents();
         let unread = unreadable_files(self.store(), &agent_files);
         let project = self.store().project_name();
-        let mut report = self
-            .store()
-            .view(|view| status(view, project.clone(), &config, rejected, &model, &unread))?;
+        let mut report = self.store().view(|view| {
+            let report = status(view, project.clone(), &config, rejected, &model, &unread)?;
+            Ok::<_, Failure>(StatusReport { code: self.code_counts(view)?, ..report })
+        })?;
         report.warnings.extend(self.knowledge_warning());
         if let Ok(agent_files) = &agent_files {
             report.add_agents(agent_files, &config, self.store().ids().now());

@@ -21,6 +21,10 @@ impl CheckoutFiles {
         Self { folder: folder.to_owned(), git }
     }
 
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     pub(super) fn git(&self) -> &Git {
         &self.git
     }

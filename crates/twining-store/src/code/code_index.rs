@@ -90,6 +90,12 @@ impl CodeIndex {
         }
     }
 
+    /// The checkout's folder.
+    #[must_use]
+    pub fn checkout(&self) -> &Path {
+        self.tree.folder()
+    }
+
     /// What git knows of the checkout.
     #[must_use]
     pub fn git(&self) -> &Git {
@@ -216,6 +222,16 @@ impl CodeIndex {
     /// What a version of a file defines that was read elsewhere.
     pub fn version(&self, path: &str, bytes: Vec<u8>) -> Result<FileVersion, StoreError> {
         Ok(FileVersion { source: self.read_and_keep(path, &bytes)?, bytes })
+    }
+
+    /// Whether a record is known to belong to the commit that is checked out here.
+    pub fn belongs(&self, record: &str, head: &str) -> Result<bool, StoreError> {
+        self.with_database(|database| database.belongs(record, head))
+    }
+
+    /// Keeps that records belong to the commit that is checked out here.
+    pub fn set_belongs(&self, records: &[String], head: &str) -> Result<(), StoreError> {
+        self.keep(|database| database.together(|database| database.set_belongs(records, head)))
     }
 
     /// Reads a file's bytes, and keeps what was found under its path and its content.

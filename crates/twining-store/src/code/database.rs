@@ -45,6 +45,10 @@ CREATE TABLE moved(
 CREATE TABLE assumed(
     record TEXT PRIMARY KEY, inputs INTEGER NOT NULL, head TEXT NOT NULL, lines TEXT NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE belongs(
+    checkout INTEGER NOT NULL, record TEXT NOT NULL, head TEXT NOT NULL,
+    PRIMARY KEY(checkout, record)
+) WITHOUT ROWID;
 ";
 
 const CHECKOUT: &str = "SELECT num FROM checkout WHERE folder = ?1";
@@ -69,6 +73,11 @@ const FORGET_DEFINITIONS: &str =
     "DELETE FROM definition WHERE blob IN (SELECT num FROM blob WHERE used < ?1)";
 const FORGET_BLOBS: &str = "DELETE FROM blob WHERE used < ?1";
 const FORGET_MOVED: &str = "DELETE FROM moved WHERE at < ?1";
+
+const BELONGS: &str =
+    "SELECT EXISTS(SELECT 1 FROM belongs WHERE checkout = ?1 AND record = ?2 AND head = ?3)";
+const SET_BELONGS: &str =
+    "INSERT OR REPLACE INTO belongs(checkout, record, head) VALUES(?1, ?2, ?3)";
 
 /// The file kind of a file without grammar, in the column for languages.
 const NO_LANGUAGE: &str = "";
@@ -299,6 +308,20 @@ impl CodeDatabase {
     pub(super) fn forget_unused(&self, now_ms: i64) -> Result<(), StoreError> {
         for forget in [FORGET_DEFINITIONS, FORGET_BLOBS, FORGET_MOVED] {
             self.conn.execute(forget, [now_ms - KEPT_MS])?;
+        }
+        Ok(())
+    }
+
+    /// Whether a record is known to belong to what is checked out.
+    pub(super) fn belongs(&self, record: &str, head: &str) -> Result<bool, StoreError> {
+        let mut statement = self.conn.prepare_cached(BELONGS)?;
+        Ok(statement.query_row(params![self.checkout, record, head], |row| row.get(0))?)
+    }
+
+    pub(super) fn set_belongs(&self, records: &[String], head: &str) -> Result<(), StoreError> {
+        let mut statement = self.conn.prepare_cached(SET_BELONGS)?;
+        for record in records {
+            statement.execute(params![self.checkout, record, head])?;
         }
         Ok(())
     }

@@ -70,6 +70,8 @@ settings! {
         pub team: String = String::new(),
         /// `shared` or `separate`: whether linked worktrees share one memory.
         pub worktrees: String = "shared".to_owned(),
+        /// `scoped` or `shared`: whether a record of a branch that is not merged counts elsewhere.
+        pub branches: String = "scoped".to_owned(),
         /// How records are held against the code they speak of.
         pub code: CodeSettings = CodeSettings::default(),
         /// What was odd about the file, for `status`.
@@ -267,7 +269,7 @@ impl Config {
 
 /// Keys a project may set; the last ones are of the TypeScript server and do nothing here.
 const SETTINGS: &str = "version project_name archive context_assembly search knowledge conflict_resolution tools workflow agents \
-     delegations worktrees team code embedding_model instructions analytics dashboard";
+     delegations worktrees branches team code embedding_model instructions analytics dashboard";
 /// Keys that do nothing that are named.
 const MAX_NAMED_KEYS: usize = 5;
 

@@ -1,5 +1,7 @@
 //! The commits of one file, and what a commit did to others.
 
+use std::collections::BTreeSet;
+
 use super::commit_range::{TreeChange, raw_changes};
 use super::repository::{Git, is_hash, is_plain};
 
@@ -159,6 +161,35 @@ impl Git {
     #[must_use]
     pub fn uncommitted(&self) -> Vec<String> {
         self.changed_in("HEAD", ".").unwrap_or_default()
+    }
+
+    /// Those of some commits that HEAD has not in its history; also what is not in this clone.
+    #[must_use]
+    pub fn not_in_head(&self, commits: &[String]) -> BTreeSet<String> {
+        let named: Vec<String> = commits.iter().filter(|hash| is_hash(hash)).cloned().collect();
+        let known: BTreeSet<String> = self
+            .object_names(&named)
+            .iter()
+            .filter_map(|line| line.strip_suffix(" commit").map(str::to_owned))
+            .collect();
+        let mut words = vec!["rev-list", "^HEAD"];
+        words.extend(known.iter().map(String::as_str));
+        let unmerged: BTreeSet<String> = match known.is_empty() {
+            true => BTreeSet::new(),
+            false => self.lines(&words).into_iter().collect(),
+        };
+        let is_outside = |hash: &&String| !known.contains(*hash) || unmerged.contains(*hash);
+        commits.iter().filter(is_outside).cloned().collect()
+    }
+
+    /// Which of some files HEAD has, by their paths from this folder.
+    #[must_use]
+    pub fn in_head(&self, paths: &[String]) -> Vec<bool> {
+        let names: Vec<String> = paths.iter().map(|path| format!("HEAD:./{path}")).collect();
+        let mut found: Vec<bool> =
+            self.object_names(&names).iter().map(|line| line.ends_with(" blob")).collect();
+        found.resize(paths.len(), false);
+        found
     }
 
     /// Whether a commit is in this clone.

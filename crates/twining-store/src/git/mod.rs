@@ -21,5 +21,4 @@ pub use code_history::FileCommit;
 pub use commit_range::{CommitFiles, GitRange, RangeError, TreeChange, TreeEntry};
 pub use history::{CommitDetails, History, Move};
 pub use path_history::{Removal, TrackedFile, WordPlace};
-pub use repository::GitFolders;
-pub use repository::{Git, Shape};
+pub use repository::{Git, GitFolders, HeadPosition, Shape};

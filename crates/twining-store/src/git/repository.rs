@@ -61,6 +61,58 @@ impl GitFolders {
     }
 }
 
+/// What is checked out, read from git's own files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HeadPosition {
+    /// The branch; none on a commit without one.
+    pub branch: Option<String>,
+    /// The commit; none before the first.
+    pub commit: Option<String>,
+}
+
+impl GitFolders {
+    /// What is checked out, without starting git: every write carries it.
+    #[must_use]
+    pub fn head_position(&self) -> HeadPosition {
+        let Some(head) = read_small(&self.own.join("HEAD")) else { return HeadPosition::default() };
+        let Some(name) = head.trim().strip_prefix("ref: ") else {
+            return HeadPosition { branch: self.rebased_branch(), commit: hash_in(&head) };
+        };
+        let is_plain =
+            name.len() <= limits::NAME_BYTES && !name.split('/').any(|part| part == "..");
+        let branch = name.strip_prefix(BRANCHES).filter(|_| is_plain).map(str::to_owned);
+        let loose = || hash_in(&read_small(&self.common.join(name))?);
+        let commit = is_plain.then(|| loose().or_else(|| self.packed(name))).flatten();
+        HeadPosition { branch, commit }
+    }
+
+    /// The branch that a rebase is about to move.
+    fn rebased_branch(&self) -> Option<String> {
+        let name = ["rebase-merge", "rebase-apply"]
+            .iter()
+            .find_map(|folder| read_small(&self.own.join(folder).join("head-name")))?;
+        name.trim().strip_prefix(BRANCHES).map(str::to_owned)
+    }
+
+    /// What a reference is that has no file of its own.
+    fn packed(&self, name: &str) -> Option<String> {
+        let text = read_at_most(&self.common.join("packed-refs"), MAX_PACKED_BYTES)?;
+        let is_named = |line: &&str| line.split_once(' ').is_some_and(|(_, is)| is == name);
+        text.lines().find(is_named).and_then(hash_in)
+    }
+}
+
+/// Where branches are among the references.
+const BRANCHES: &str = "refs/heads/";
+/// Bytes of packed references that are looked through.
+const MAX_PACKED_BYTES: usize = 512 * 1024;
+
+/// The hash that a line begins with.
+fn hash_in(line: &str) -> Option<String> {
+    let word = line.split_whitespace().next()?;
+    is_hash(word).then(|| word.to_owned())
+}
+
 /// The path a one-line file of git's points to.
 fn pointer(file: &Path, label: &str) -> Option<PathBuf> {
     let line = read_small(file)?;
@@ -71,11 +123,15 @@ fn pointer(file: &Path, label: &str) -> Option<PathBuf> {
 /// A regular file of at most a config's size. What is not a file is not opened:
 /// a pipe in its place would hang every command.
 fn read_small(file: &Path) -> Option<String> {
+    read_at_most(file, limits::CONFIG_BYTES)
+}
+
+fn read_at_most(file: &Path, most: usize) -> Option<String> {
     if !fs::metadata(file).ok()?.is_file() {
         return None;
     }
     let mut text = String::new();
-    let limit = u64::try_from(limits::CONFIG_BYTES).ok()?;
+    let limit = u64::try_from(most).ok()?;
     fs::File::open(file).ok()?.take(limit).read_to_string(&mut text).ok()?;
     Some(text)
 }

@@ -40,6 +40,7 @@ const NAMED: &str =
     in_force!("a.raw, a.sum", "a.last_name = ?1", "ORDER BY a.place, a.record LIMIT ?2");
 const PATHS: &str = in_force!("DISTINCT a.path", "1", "ORDER BY a.path");
 const COUNT: &str = in_force!("count(*)", "1", "");
+const COUNT_RECORDS: &str = in_force!("count(DISTINCT a.record)", "1", "");
 const PAGE: &str = in_force!(
     "a.raw, a.sum",
     "(a.place, a.record) > (?1, ?2)",
@@ -87,6 +88,13 @@ impl Anchors<'_> {
     /// How many anchors there are.
     pub fn count(&self) -> Result<u64, StoreError> {
         let count: i64 = self.conn.prepare_cached(COUNT)?.query_row([], |row| row.get(0))?;
+        Ok(count.cast_unsigned())
+    }
+
+    /// How many records have anchors.
+    pub fn count_records(&self) -> Result<u64, StoreError> {
+        let count: i64 =
+            self.conn.prepare_cached(COUNT_RECORDS)?.query_row([], |row| row.get(0))?;
         Ok(count.cast_unsigned())
     }
 

@@ -1,11 +1,11 @@
 //! The blackboard: messages between agents.
 
 use twining_engine::{
-    DismissInput, DismissOutcome, Failure, PostInput, PostOutcome, QueryInput, QueryOutcome,
-    ReadInput, ReadOutcome, RecentInput, RecentOutcome,
+    DismissInput, DismissOutcome, Failure, Labelled, PostInput, PostOutcome, QueryInput,
+    QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome,
 };
 
-use super::anchors::show_anchors;
+use super::anchors::{code_line, show_anchors};
 use super::rows;
 use crate::project::CommandContext;
 use crate::render::text_page::{TextPage, bad, dim, good, plain, strong, warn, when};
@@ -61,16 +61,18 @@ impl Verb for ReadInput {
         if !outcome.entries.is_empty() || outcome.decisions.is_empty() {
             rows::entries(&outcome.entries, page);
         }
-        for decision in &outcome.decisions {
+        for Labelled { record: decision, code } in &outcome.decisions {
             page.line([
                 strong(&decision.summary),
                 dim(format!("{} {}", decision.id, decision.status.as_str())),
             ]);
             page.line([plain(&decision.rationale)]);
+            page.table(2, code.iter().map(code_line));
         }
         if !outcome.missing.is_empty() {
             page.line([dim(format!("no record has the id {}", outcome.missing.join(", ")))]);
         }
+        rows::stale(page, outcome.stale_count);
         rows::older(page, outcome.total_count, outcome.next_offset);
     }
 }
@@ -92,9 +94,12 @@ impl Verb for QueryInput {
 
     fn show(outcome: &QueryOutcome, page: &mut TextPage) {
         rows::hits(
-            outcome.results.iter().map(|hit| (hit.relevance, rows::entry_row(&hit.entry))),
+            outcome.results.iter().map(|hit| {
+                (hit.relevance, rows::labelled(rows::entry_row(&hit.entry), hit.code.as_ref()))
+            }),
             page,
         );
+        rows::stale(page, outcome.stale_count);
         rows::embedding(page, outcome.mode, outcome.not_yet_embedded);
         rows::truncated_note(page, outcome.truncated, "narrow the search");
     }
@@ -116,6 +121,7 @@ impl Verb for RecentInput {
 
     fn show(outcome: &RecentOutcome, page: &mut TextPage) {
         rows::entries(&outcome.entries, page);
+        rows::stale(page, outcome.stale_count);
         rows::older(page, outcome.total, outcome.next_offset);
     }
 }

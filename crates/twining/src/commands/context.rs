@@ -7,7 +7,7 @@ use twining_engine::{
     WhatChangedOutcome,
 };
 
-use twining_model::{InvalidInput, text};
+use twining_model::{InvalidInput, Scope, Time, text};
 use twining_store::git::GitRange;
 
 use super::anchors::code_line;
@@ -186,6 +186,22 @@ impl Verb for SummarizeInput {
     }
 }
 
+/// Adds the records whose code changed since a commit.
+fn add_code(
+    ctx: &CommandContext<'_>,
+    input: &WhatChangedInput,
+    commit: &str,
+    outcome: &mut WhatChangedOutcome,
+) -> Result<(), Failure> {
+    let scope = match &input.scope {
+        Some(scope) => Scope::parse("scope", scope, ctx.engine.store().root())?,
+        None => Scope::project(),
+    };
+    outcome.changed_code = ctx.engine.drift_since(commit, &scope)?;
+    outcome.total += outcome.changed_code.len() as u64;
+    Ok(())
+}
+
 impl Verb for WhatChangedInput {
     const NAME: &'static str = "what_changed";
     const ABOUT: &'static str = "Decisions made, ended or reconsidered, entries posted since a time or a branch's base. Call on return.";
@@ -197,7 +213,14 @@ impl Verb for WhatChangedInput {
     type Output = WhatChangedOutcome;
 
     fn run(&self, ctx: &CommandContext<'_>) -> Result<WhatChangedOutcome, Failure> {
-        let Some(base) = &self.base else { return ctx.engine.what_changed(self) };
+        let Some(base) = &self.base else {
+            let mut outcome = ctx.engine.what_changed(self)?;
+            let at = Time::parse("since", &outcome.since)?;
+            if let Some(commit) = ctx.history.commit_before(at) {
+                add_code(ctx, self, &commit, &mut outcome)?;
+            }
+            return Ok(outcome);
+        };
         if !self.since.is_empty() {
             return Err(InvalidInput::new("base", "cannot be combined with `since`").into());
         }
@@ -206,7 +229,11 @@ impl Verb for WhatChangedInput {
             InvalidInput::new("base", "cannot be compared with")
                 .because(format!("{error}; {}", error.hint()))
         })?;
-        ctx.engine.changed_from_base(self, &BaseRecords::read(&range))
+        let mut outcome = ctx.engine.changed_from_base(self, &BaseRecords::read(&range))?;
+        if let Some(commit) = outcome.merge_base.clone() {
+            add_code(ctx, self, &commit, &mut outcome)?;
+        }
+        Ok(outcome)
     }
 
     fn show(outcome: &WhatChangedOutcome, page: &mut TextPage) {
@@ -233,6 +260,14 @@ impl Verb for WhatChangedInput {
                 vec![dim(&entry.id), at, by, kind(&entry.entry_type), plain(&entry.summary)]
             })
             .collect();
+        let code: Vec<_> = outcome
+            .changed_code
+            .iter()
+            .map(|found| {
+                let became = warn(found.became.as_str());
+                vec![dim(&found.id), became, place(&found.at), plain(&found.summary)]
+            })
+            .collect();
         let sections = [
             ("Decided", changed(&outcome.new_decisions)),
             ("Overridden", ended(&outcome.overridden_decisions)),
@@ -240,6 +275,7 @@ impl Verb for WhatChangedInput {
             ("Superseded", ended(&outcome.superseded_decisions)),
             ("Promoted", changed(&outcome.promoted_decisions)),
             ("Posted", entries),
+            ("Code changed under", code),
         ];
         if sections.iter().all(|(_, rows)| rows.is_empty()) {
             page.line([dim("nothing changed")]);

@@ -598,9 +598,13 @@ impl Verb for SearchDecisionsInput {
 
     fn show(outcome: &SearchDecisionsOutcome, page: &mut TextPage) {
         rows::hits(
-            outcome.results.iter().map(|hit| (hit.relevance, rows::decision_row(&hit.decision))),
+            outcome.results.iter().map(|hit| {
+                let row = rows::decision_row(&hit.decision);
+                (hit.relevance, rows::labelled(row, hit.code.as_ref()))
+            }),
             page,
         );
+        rows::stale(page, outcome.stale_count);
         rows::embedding(page, outcome.mode, outcome.not_yet_embedded);
         rows::truncated_note(page, outcome.truncated, "narrow the search");
     }

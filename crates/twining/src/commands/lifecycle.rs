@@ -111,7 +111,8 @@ impl Verb for StatusInput {
             .then(|| vec![dim("last activity"), when(&report.last_activity)]);
         let counted =
             counts.into_iter().map(|(name, number)| vec![dim(name), plain(number.to_string())]);
-        page.table(2, counted.chain(last));
+        let code = report.code.as_ref().map(|code| vec![dim("code"), plain(code.summary())]);
+        page.table(2, counted.chain(code).chain(last));
         rows::section(page, "Held", report.claims.iter().map(claim_row));
         if !report.warnings.is_empty() {
             page.heading("Needs attention");

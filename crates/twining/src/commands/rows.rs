@@ -1,6 +1,6 @@
 //! How records look to a person, the same under every verb.
 
-use twining_engine::{Mistake, RelationDirection, SearchMode};
+use twining_engine::{CodeNote, Labelled, Mistake, RelationDirection, SearchMode};
 use twining_model::{Decision, Entity, Entry, Trust};
 
 use crate::render::text_page::{
@@ -8,11 +8,26 @@ use crate::render::text_page::{
 };
 
 /// A list of entries, one a line.
-pub(super) fn entries(entries: &[Entry], page: &mut TextPage) {
+pub(super) fn entries(entries: &[Labelled<Entry>], page: &mut TextPage) {
     if entries.is_empty() {
         page.line([dim("no entries")]);
     }
-    page.table(0, entries.iter().map(entry_row));
+    let row = |entry: &Labelled<Entry>| labelled(entry_row(&entry.record), entry.code.as_ref());
+    page.table(0, entries.iter().map(row));
+}
+
+/// A row that ends with how the record's code is.
+pub(super) fn labelled(mut row: Vec<StyledText>, code: Option<&CodeNote>) -> Vec<StyledText> {
+    let code = code.filter(|note| note.state.is_notable());
+    row.extend(code.map(|note| warn(format!("[{}]", note.state.as_str()))));
+    row
+}
+
+/// Says how many were left out because their code changed.
+pub(super) fn stale(page: &mut TextPage, stale_count: u64) {
+    if stale_count > 0 {
+        page.line([dim(format!("{} left out: the code changed", count(stale_count, "record")))]);
+    }
 }
 
 /// An entry on one line.

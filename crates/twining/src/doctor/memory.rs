@@ -174,6 +174,10 @@ fn policy(project: &Project) -> Vec<DoctorCheck> {
 fn memory(status: &StatusReport) -> Vec<DoctorCheck> {
     let finding = if status.summary.starts_with(UNWELL) { Health::Warn } else { Health::Ok };
     let mut checks = vec![DoctorCheck::new("store", finding, status.summary.clone())];
+    checks.extend(status.code.as_ref().map(|code| {
+        let message = format!("{}; compared by token rules {}", code.summary(), code.token_rules);
+        DoctorCheck::ok("code", message)
+    }));
     // A broken policy has checks of its own.
     let mut unmerged: Vec<&str> = Vec::new();
     for unreadable in status.unreadable.iter().filter(|unreadable| unreadable.file != "policy.yml")

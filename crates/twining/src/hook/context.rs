@@ -60,7 +60,7 @@ impl HookContext {
         let session = Some(self.event.session.clone());
         let origin = Origin { session, ..Origin::new(Channel::Hook, Trust::Agent) };
         let named = self.event.event.agent_type.as_deref().unwrap_or("main");
-        Caller { agent: redact_name(named).0, origin }
+        self.project.at_head(Caller { agent: redact_name(named).0, origin })
     }
 
     /// What the guards say to the event.

@@ -8,6 +8,7 @@ mod auto_loop;
 mod checks;
 mod compaction_snapshot;
 mod context;
+mod decision_labels;
 pub(crate) mod git_hooks;
 mod guard_cache;
 mod questions;

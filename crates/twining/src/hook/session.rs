@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use twining_engine::workflow::NextInput;
-use twining_engine::{AssembleInput, Caller, ContextEntry, Engine, RoleInput};
+use twining_engine::{AssembleInput, Caller, CodeNote, CodeState, ContextEntry, Engine, RoleInput};
 use twining_guard::hosts::HookReply;
 use twining_model::text;
 
@@ -143,10 +143,10 @@ pub(super) fn of_session(
     section(
         &mut lines,
         "Decisions in force",
-        context
-            .active_decisions
-            .iter()
-            .map(|decision| line(decision.id.as_ref(), &decision.scope, &decision.summary)),
+        context.active_decisions.iter().map(|decision| {
+            let code = decision.code.as_ref();
+            line(decision.id.as_ref(), &decision.scope, &decision.summary, code)
+        }),
     );
     section(&mut lines, "Findings", context.recent_findings.iter().map(summary));
     if context.omitted_count > 0 {
@@ -236,10 +236,13 @@ fn section(lines: &mut Vec<String>, title: &str, records: impl Iterator<Item = S
 }
 
 fn summary(entry: &ContextEntry) -> String {
-    line(&entry.id, &entry.scope, &entry.summary)
+    line(&entry.id, &entry.scope, &entry.summary, entry.code.as_ref())
 }
 
-fn line(id: &str, scope: &str, summary: &str) -> String {
+fn line(id: &str, scope: &str, summary: &str, code: Option<&CodeNote>) -> String {
+    let code = code.filter(|note| note.state >= CodeState::Drifted);
+    let label = code.map(|note| format!(" (code {})", note.brief())).unwrap_or_default();
     // One line each: a record must not be able to write the next one.
-    text::excerpt(&text::visible(&format!("- [{id}] {scope}: {summary}")).replace('\n', " "), 400)
+    let line = format!("- [{id}] {scope}: {}{label}", text::excerpt(summary, 220));
+    text::excerpt(&text::visible(&line).replace('\n', " "), 400)
 }

@@ -7,12 +7,13 @@ use twining_guard::hosts::HookReply;
 use twining_guard::{Evaluation, EventKind, FileAccess, ToolAction, Verdict, inside, normal};
 
 use super::context::HookContext;
-use super::{guard_cache, questions, trace_log};
+use super::{decision_labels, guard_cache, questions, trace_log};
 
 /// What the guards say.
 pub(super) fn before(context: &HookContext) -> HookReply {
     let guards = guard_cache::guards(&context.project);
-    let evaluation = trace_log::revise_and_record(context, context.evaluate(&guards));
+    let evaluation = decision_labels::label(&context.project, context.evaluate(&guards));
+    let evaluation = trace_log::revise_and_record(context, evaluation);
     if evaluation.verdict <= Verdict::Warn {
         questions::at_commit(context);
     }

@@ -9,6 +9,7 @@ use twining_guard::{Evaluation, GuardEvent, GuardFinding, ToolAction, Verdict};
 use twining_model::{Channel, Origin, Trace, TraceType, Trust, text};
 
 use super::context::HookContext;
+use super::decision_labels;
 use crate::allowances::PersonAllowances;
 use crate::process::{self, CommandVerdict};
 use crate::project::Project;
@@ -48,7 +49,7 @@ pub(super) fn revise_and_record(context: &HookContext, evaluation: Evaluation) -
 pub(crate) fn preview(project: &Project, evaluation: Evaluation) -> Evaluation {
     let allowed = PersonAllowances::read(project.engine.store());
     let not_run = |_: &str| CommandVerdict::Failed("not run by explain".to_owned());
-    evaluation.revised(&mut |finding| {
+    decision_labels::label(project, evaluation).revised(&mut |finding| {
         revise(project, &allowed, finding, not_run).map(|revised| revised.answer)
     })
 }

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::{ProjectRoot, Scope, Turn, TurnKey};
 
+use crate::anchors::CodeNote;
 use crate::failure::Failure;
 use crate::fields;
 use crate::governance::gates::{GateProfile, Task};
@@ -69,10 +70,10 @@ impl PromptBuilder {
     /// for each kind that comes later, if it needs that much, so that many rules
     /// hide neither decisions nor warnings.
     pub(crate) fn finish(mut self, memory: PromptMemory) -> Prompt {
-        let PromptMemory { rules, decisions, warnings } = memory;
+        let PromptMemory { rules, decisions, warnings, omitted } = memory;
         let share = self.budget().share;
-        let [rules, decisions, warnings] =
-            [(RULES, rules), (DECISIONS, decisions), (WARNINGS, warnings)]
+        let [rules, decisions, warnings, omitted] =
+            [(RULES, rules), (DECISIONS, decisions), (WARNINGS, warnings), (OMITTED, omitted)]
                 .map(|(kind, listed)| SectionLines { kind, listed });
         let reserved_for = |lines: &SectionLines| lines.section(share).1.chars().count() + 1;
         let behind_decisions = reserved_for(&warnings);
@@ -80,6 +81,7 @@ impl PromptBuilder {
         self.prompt.rules = self.list(rules, behind_rules);
         self.prompt.decisions = self.list(decisions, behind_decisions);
         self.prompt.warnings = self.list(warnings, 0);
+        self.prompt.omitted = self.list(omitted, 0);
         self.prompt.token_estimate = self.prompt.text.chars().count().div_ceil(CHARS) as u64;
         self.prompt
     }
@@ -104,6 +106,10 @@ const RULES: PromptSection =
 const DECISIONS: PromptSection =
     PromptSection { heading: "Decisions to follow", tool: "twining_why" };
 const WARNINGS: PromptSection = PromptSection { heading: "Open warnings", tool: "twining_read" };
+const OMITTED: PromptSection = PromptSection {
+    heading: "Left out: their code is gone, or on another branch",
+    tool: "twining_why",
+};
 
 /// Records of a kind.
 struct SectionLines {
@@ -204,6 +210,9 @@ pub struct PromptRecord {
     /// Its status, if notable: `provisional`, `critical`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub standing: String,
+    /// How the code it speaks of is now, if that changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<CodeNote>,
 }
 
 /// What the rest of the memory gives to a prompt.
@@ -215,6 +224,8 @@ pub(crate) struct PromptMemory {
     pub(crate) decisions: RecordList,
     /// Open warnings in scope, best first.
     pub(crate) warnings: RecordList,
+    /// Those whose code is gone or on another branch.
+    pub(crate) omitted: RecordList,
 }
 
 /// Records of a kind, and how many more there are, counted up to [`COUNTED`].
@@ -283,6 +294,9 @@ pub struct Prompt {
     pub decisions: Vec<PromptRecord>,
     /// Open warnings.
     pub warnings: Vec<PromptRecord>,
+    /// Records whose code is gone or on another branch, by a line each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub omitted: Vec<PromptRecord>,
     /// Records that did not fit; per kind, the count stops at a thousand plus those examined.
     pub omitted_count: u64,
     /// How unclear input was read.

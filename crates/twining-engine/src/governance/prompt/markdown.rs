@@ -16,6 +16,8 @@ const EARLIER_CHARS: usize = 100;
 const ADVICE_CHARS: usize = 160;
 /// Characters of a record's line.
 const SUMMARY_CHARS: usize = 200;
+/// Characters of what is said of a record's code.
+const CODE_CHARS: usize = 140;
 /// Characters of a record's reasons.
 const DETAIL_CHARS: usize = 240;
 
@@ -209,8 +211,11 @@ pub(super) fn line(record: &PromptRecord) -> String {
     } else {
         format!(": {}", one_line(&record.detail, DETAIL_CHARS))
     };
+    let code = record.code.as_ref().map_or_else(String::new, |note| {
+        format!(" (code {})", one_line(&note.brief(), CODE_CHARS))
+    });
     format!(
-        "- {}{standing}{detail} [{}]\n",
+        "- {}{standing}{code}{detail} [{}]\n",
         one_line(&record.summary, SUMMARY_CHARS),
         one_line(&record.id, 40)
     )

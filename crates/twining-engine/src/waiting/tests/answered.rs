@@ -162,7 +162,7 @@ fn a_person_takes_a_handoff_over_in_their_own_name() {
     let (project, item) = only_item(WaitingKind::Handoff, handoff);
     give(&project, &item.answers[0]).expect("takes it over");
     let newest = project.engine.recent(&RecentInput::default()).expect("reads");
-    assert_eq!(newest.entries[0].agent_id, "kim");
+    assert_eq!(newest.entries[0].record.agent_id, "kim");
     let agents = project.engine.agents(&AgentsInput::default()).expect("lists");
     assert!(agents.agents.iter().all(|agent| agent.agent_id != "kim"), "kim is no agent");
 }

@@ -1,10 +1,12 @@
 //! What decisions and knowledge rule out, brought in by a way that no tool call showed.
 
+use twining_engine::CodeState;
 use twining_guard::checks::forbidden_use::contains_half;
 use twining_guard::{ForbiddenUse, Verdict};
 use twining_model::text;
 
 use super::comparison::{CheckNotice, NoticeLevel, Stage, TreeComparison};
+use crate::hook::decision_labels::code_of;
 
 /// Files that are looked into.
 const MAX_FILES: usize = 2_000;
@@ -41,16 +43,16 @@ pub(super) fn check(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
             guards.new_uses(path, &before.iter().map(String::as_str).collect::<Vec<_>>(), after)
         };
         let new = new_since(&comparison.before);
-        notices.extend(new.iter().map(|used| notice(comparison, path, used)));
+        notices.extend(new.iter().filter_map(|used| notice(comparison, path, used)));
         // Reports what this turn committed until upstream has it.
         if let Some(base) = comparison.work_base().filter(|_| (comparison.changed_this_turn)(path))
         {
             let committed = new_since(std::slice::from_ref(base))
                 .into_iter()
                 .filter(|used| !new.contains(used));
-            notices.extend(committed.map(|used| CheckNotice {
-                weight: NoticeLevel::Tell,
-                ..notice(comparison, path, &used)
+            notices.extend(committed.filter_map(|used| {
+                let notice = notice(comparison, path, &used)?;
+                Some(CheckNotice { weight: NoticeLevel::Tell, ..notice })
             }));
         }
     }
@@ -78,7 +80,14 @@ fn versions(
     others.filter(|other| contains_half(other, after)).collect()
 }
 
-fn notice(comparison: &TreeComparison<'_>, path: &str, used: &ForbiddenUse) -> CheckNotice {
+/// What is said of a use; nothing if its decision is not of this branch.
+fn notice(comparison: &TreeComparison<'_>, path: &str, used: &ForbiddenUse) -> Option<CheckNotice> {
+    let code = code_of(comparison.project, &used.guard);
+    let code = code.filter(|note| note.state >= CodeState::Drifted);
+    if code.as_ref().is_some_and(|note| note.state == CodeState::Elsewhere) {
+        return None;
+    }
+    let code = code.map(|note| format!(" Its code: {}.", note.brief())).unwrap_or_default();
     let is_ours = comparison.stage == Stage::Commit || (comparison.changed_this_turn)(path);
     let weight = if used.level == Verdict::Block && is_ours {
         NoticeLevel::Refuse
@@ -88,10 +97,10 @@ fn notice(comparison: &TreeComparison<'_>, path: &str, used: &ForbiddenUse) -> C
     let item = text::excerpt(&used.item, 60);
     let why = text::excerpt(&used.why, 160);
     let text = format!(
-        "`{path}` line {} uses `{item}`. Why: {}. Do instead: remove `{item}`. If you must: {}.",
+        "`{path}` line {} uses `{item}`. Why: {}.{code} Do instead: remove `{item}`. If you must: {}.",
         used.line,
         why.trim_end_matches('.'),
         used.otherwise
     );
-    CheckNotice { rule: used.guard.clone(), path: Some(path.to_owned()), weight, text }
+    Some(CheckNotice { rule: used.guard.clone(), path: Some(path.to_owned()), weight, text })
 }
