@@ -39,15 +39,7 @@ function verbTypes({ verbs }) {
 
 function type(schema, root, depth) {
   if (schema === true || schema === undefined) return "unknown";
-  if (schema.$ref)
-    return type(
-      schema.$ref
-        .split("/")
-        .slice(1)
-        .reduce((at, key) => at[key], root),
-      root,
-      depth,
-    );
+  if (schema.$ref) return type(resolved(schema, root), root, depth);
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (schema.enum) return schema.enum.map((word) => JSON.stringify(word)).join(" | ");
   const options = schema.anyOf ?? schema.oneOf;
@@ -74,6 +66,20 @@ function type(schema, root, depth) {
     default:
       return "unknown";
   }
+}
+
+/** What a reference leads to, with what stands beside it: a record with a field more. */
+function resolved({ $ref, ...beside }, root) {
+  const named = $ref
+    .split("/")
+    .slice(1)
+    .reduce((at, key) => at[key], root);
+  if (!beside.properties) return named;
+  return {
+    ...named,
+    properties: { ...named.properties, ...beside.properties },
+    required: [...(named.required ?? []), ...(beside.required ?? [])],
+  };
 }
 
 function record(schema, root, depth) {

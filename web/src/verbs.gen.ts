@@ -28,7 +28,7 @@ export interface Verbs {
         affected_files?: string[];
         code?: {
           state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
-          at: string;
+          at?: string;
           reason?: string;
           moved_from?: string;
           places?: string;
@@ -45,7 +45,7 @@ export interface Verbs {
         timestamp: string;
         code?: {
           state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
-          at: string;
+          at?: string;
           reason?: string;
           moved_from?: string;
           places?: string;
@@ -62,7 +62,7 @@ export interface Verbs {
         timestamp: string;
         code?: {
           state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
-          at: string;
+          at?: string;
           reason?: string;
           moved_from?: string;
           places?: string;
@@ -79,7 +79,7 @@ export interface Verbs {
         timestamp: string;
         code?: {
           state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
-          at: string;
+          at?: string;
           reason?: string;
           moved_from?: string;
           places?: string;
@@ -96,7 +96,7 @@ export interface Verbs {
         timestamp: string;
         code?: {
           state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
-          at: string;
+          at?: string;
           reason?: string;
           moved_from?: string;
           places?: string;
@@ -226,6 +226,15 @@ export interface Verbs {
         scope: string;
         reason?: string;
       }[];
+      changed_code?: {
+        id: string;
+        summary: string;
+        at: string;
+        became: "moved" | "doubtful" | "orphaned";
+        reason?: string;
+        to?: string;
+        binds: boolean;
+      }[];
       total: number;
       omitted_count?: number;
       next_offset?: number;
@@ -325,6 +334,7 @@ export interface Verbs {
       limit?: number;
       offset?: number;
       ids?: string[];
+      fresh_only?: boolean;
     };
     output: {
       entries: {
@@ -341,8 +351,17 @@ export interface Verbs {
           client?: string;
           session?: string;
           principal?: string;
+          head?: string;
+          branch?: string;
           via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
+        };
+        code?: {
+          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          at?: string;
+          reason?: string;
+          moved_from?: string;
+          places?: string;
         };
       }[];
       total_count: number;
@@ -394,11 +413,21 @@ export interface Verbs {
           client?: string;
           session?: string;
           principal?: string;
+          head?: string;
+          branch?: string;
           via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
         };
+        code?: {
+          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          at?: string;
+          reason?: string;
+          moved_from?: string;
+          places?: string;
+        };
       }[];
       missing?: string[];
+      stale_count?: number;
     };
   };
   query: {
@@ -410,6 +439,7 @@ export interface Verbs {
       status?: "open" | "any";
       since?: string;
       limit?: number;
+      fresh_only?: boolean;
     };
     output: {
       results: {
@@ -427,6 +457,8 @@ export interface Verbs {
             client?: string;
             session?: string;
             principal?: string;
+            head?: string;
+            branch?: string;
             via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
             trust: "imported" | "tool" | "agent" | "human";
           };
@@ -446,7 +478,7 @@ export interface Verbs {
         };
         code?: {
           state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
-          at: string;
+          at?: string;
           reason?: string;
           moved_from?: string;
           places?: string;
@@ -455,6 +487,7 @@ export interface Verbs {
       mode: "keyword" | "semantic" | "hybrid";
       not_yet_embedded?: number;
       truncated?: boolean;
+      stale_count?: number;
     };
   };
   recent: {
@@ -468,6 +501,7 @@ export interface Verbs {
       until?: string;
       agent?: string;
       status?: "open" | "any";
+      fresh_only?: boolean;
     };
     output: {
       entries: {
@@ -484,13 +518,23 @@ export interface Verbs {
           client?: string;
           session?: string;
           principal?: string;
+          head?: string;
+          branch?: string;
           via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
+        };
+        code?: {
+          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          at?: string;
+          reason?: string;
+          moved_from?: string;
+          places?: string;
         };
       }[];
       total: number;
       next_offset?: number;
       truncated?: boolean;
+      stale_count?: number;
     };
   };
   dismiss: {
@@ -583,6 +627,8 @@ export interface Verbs {
           client?: string;
           session?: string;
           principal?: string;
+          head?: string;
+          branch?: string;
           via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
         };
@@ -600,7 +646,7 @@ export interface Verbs {
         }[];
         code?: {
           state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
-          at: string;
+          at?: string;
           reason?: string;
           moved_from?: string;
           places?: string;
@@ -618,7 +664,7 @@ export interface Verbs {
         agent_id: string;
         code?: {
           state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
-          at: string;
+          at?: string;
           reason?: string;
           moved_from?: string;
           places?: string;
@@ -784,6 +830,7 @@ export interface Verbs {
       scope?: string;
       since?: string;
       limit?: number;
+      fresh_only?: boolean;
     };
     output: {
       results: {
@@ -833,6 +880,8 @@ export interface Verbs {
             client?: string;
             session?: string;
             principal?: string;
+            head?: string;
+            branch?: string;
             via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
             trust: "imported" | "tool" | "agent" | "human";
           };
@@ -852,7 +901,7 @@ export interface Verbs {
         };
         code?: {
           state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
-          at: string;
+          at?: string;
           reason?: string;
           moved_from?: string;
           places?: string;
@@ -861,6 +910,7 @@ export interface Verbs {
       mode: "keyword" | "semantic" | "hybrid";
       not_yet_embedded?: number;
       truncated?: boolean;
+      stale_count?: number;
     };
   };
   link_commit: {
@@ -950,6 +1000,8 @@ export interface Verbs {
           client?: string;
           session?: string;
           principal?: string;
+          head?: string;
+          branch?: string;
           via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
         };
@@ -974,6 +1026,8 @@ export interface Verbs {
           client?: string;
           session?: string;
           principal?: string;
+          head?: string;
+          branch?: string;
           via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
         };
@@ -997,7 +1051,7 @@ export interface Verbs {
           binds: boolean;
           code?: {
             state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
-            at: string;
+            at?: string;
             reason?: string;
             moved_from?: string;
             places?: string;
@@ -1136,6 +1190,8 @@ export interface Verbs {
           client?: string;
           session?: string;
           principal?: string;
+          head?: string;
+          branch?: string;
           via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
         };
@@ -1153,6 +1209,8 @@ export interface Verbs {
             client?: string;
             session?: string;
             principal?: string;
+            head?: string;
+            branch?: string;
             via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
             trust: "imported" | "tool" | "agent" | "human";
           };
@@ -1197,6 +1255,8 @@ export interface Verbs {
             client?: string;
             session?: string;
             principal?: string;
+            head?: string;
+            branch?: string;
             via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
             trust: "imported" | "tool" | "agent" | "human";
           };
@@ -1227,6 +1287,8 @@ export interface Verbs {
           client?: string;
           session?: string;
           principal?: string;
+          head?: string;
+          branch?: string;
           via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
         };
@@ -1647,6 +1709,8 @@ export interface Verbs {
           client?: string;
           session?: string;
           principal?: string;
+          head?: string;
+          branch?: string;
           via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
         };
@@ -1670,18 +1734,52 @@ export interface Verbs {
         summary: string;
         detail?: string;
         standing?: string;
+        code?: {
+          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          at?: string;
+          reason?: string;
+          moved_from?: string;
+          places?: string;
+        };
       }[];
       decisions: {
         id: string;
         summary: string;
         detail?: string;
         standing?: string;
+        code?: {
+          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          at?: string;
+          reason?: string;
+          moved_from?: string;
+          places?: string;
+        };
       }[];
       warnings: {
         id: string;
         summary: string;
         detail?: string;
         standing?: string;
+        code?: {
+          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          at?: string;
+          reason?: string;
+          moved_from?: string;
+          places?: string;
+        };
+      }[];
+      omitted?: {
+        id: string;
+        summary: string;
+        detail?: string;
+        standing?: string;
+        code?: {
+          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          at?: string;
+          reason?: string;
+          moved_from?: string;
+          places?: string;
+        };
       }[];
       omitted_count: number;
       notes?: string[];
@@ -1770,6 +1868,8 @@ export interface Verbs {
           client?: string;
           session?: string;
           principal?: string;
+          head?: string;
+          branch?: string;
           via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
         };
@@ -2094,6 +2194,8 @@ export interface Verbs {
             client?: string;
             session?: string;
             principal?: string;
+            head?: string;
+            branch?: string;
             via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
             trust: "imported" | "tool" | "agent" | "human";
           };
@@ -2534,6 +2636,11 @@ export interface Verbs {
         since: string;
         until: string;
       }[];
+      code?: {
+        bound: number;
+        states?: Record<string, number>;
+        token_rules: number;
+      };
       metrics?: {
         packs_built: number;
         packs_reused: number;

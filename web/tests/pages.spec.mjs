@@ -54,6 +54,26 @@ test("any unambiguous beginning or end of an id leads to the record", async ({ p
   await expect(page.locator("h1")).toContainText("The proxy strips");
 });
 
+test("a decision whose code changed has a mark that says why", async ({ page, project }) => {
+  const code = "export function hash(password) {\n  return bcrypt(password, 12, salt());\n}\n";
+  project.write("src/hash.js", code);
+  await project.git("add", "-A");
+  await project.git("commit", "-qm", "hash");
+  const { id } = await project.call("ada", "decide", {
+    summary: "Hash with bcrypt",
+    rationale: "bcrypt is slow on purpose",
+    scope: "src/",
+    affected_files: ["src/hash.js"],
+    affected_symbols: ["hash"],
+  });
+  project.write("src/hash.js", code.replace("bcrypt", "argon"));
+  const ui = await project.ui();
+  await open(page, ui, `/d/${id}`);
+  const mark = page.locator("main .code-mark").first();
+  await expect(mark).toHaveText("code doubtful");
+  await expect(mark).toHaveAttribute("title", /src\/hash\.js#hash; .*says `bcrypt`/);
+});
+
 test("the link's code becomes a key and leaves the address", async ({ page, shop }) => {
   await page.goto(await shop.ui.link());
   await settled(page);

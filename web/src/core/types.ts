@@ -11,6 +11,8 @@ export type WaitingAnswer = WaitingItem["answers"][number];
 export type WaitingKind = WaitingItem["kind"];
 export type Gravity = WaitingItem["gravity"];
 export type Entry = Output<"recent">["entries"][number];
+/** How the code under a record is, where there is something to say. */
+export type CodeNote = NonNullable<Entry["code"]>;
 export type DecisionRow = Output<"decisions">["decisions"][number];
 export type Decision = NonNullable<Output<"read">["decisions"]>[number];
 export type Feature = Output<"features">["features"][number];

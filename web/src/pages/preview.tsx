@@ -3,9 +3,10 @@
 import { useSignal } from "@preact/signals";
 import { useVerb } from "../core/loader";
 import { place, setQuery } from "../core/router";
-import type { Input, Output } from "../core/types";
+import type { CodeNote, Input, Output } from "../core/types";
 import { Tabs } from "../ui/controls";
 import { Answer, Badge, CopyButton, Empty, PageHead, Panel, RowLink, type Tone } from "../ui/parts";
+import { CodeMark } from "../ui/records";
 
 type Assembled = Output<"assemble">;
 interface Told {
@@ -17,6 +18,7 @@ interface Told {
   href: string;
   tokens: number;
   note?: string;
+  code?: CodeNote | undefined;
 }
 
 const TELLING = ["entry", "decision", "graph", "claim", "handoff"] as const;
@@ -154,6 +156,7 @@ function Shown({
                       side={
                         <>
                           {one.note && <Badge tone="blocking">{one.note}</Badge>}{" "}
+                          <CodeMark code={one.code} />{" "}
                           <Badge tone={one.tone}>{one.kind}</Badge>
                         </>
                       }
@@ -201,6 +204,7 @@ function everythingTold(context: Assembled): Told[] {
     why: one.why,
     href: `/d/${one.id}`,
     tokens: tokens(one),
+    code: one.code,
     ...(one.contested_by?.length
       ? { note: "contested" }
       : one.status === "provisional"
@@ -216,6 +220,7 @@ function everythingTold(context: Assembled): Told[] {
       why: one.why,
       href: `/e/${one.id}`,
       tokens: tokens(one),
+      code: one.code,
     }));
   const entities = (context.related_entities ?? []).map((one): Told => ({
     id: `n:${one.name}`,

@@ -14,7 +14,7 @@ import type { Entry } from "../core/types";
 import { PagedList } from "../ui/paged";
 import { Chips, FilterField } from "../ui/controls";
 import { Answer, Badge, Empty, PageHead, Panel, Problem } from "../ui/parts";
-import { ActButtons, actsOfEntry, EntryBody, EntryType } from "../ui/records";
+import { ActButtons, actsOfEntry, CodeMark, EntryBody, EntryType } from "../ui/records";
 import { VirtualList } from "../ui/virtual-list";
 import { Lanes } from "./lanes";
 
@@ -270,6 +270,7 @@ function EntryRow({ entry, isSelected }: { entry: Entry | undefined; isSelected:
       <div class="line">
         <EntryType type={entry.entry_type} />
         {isSelected && <Badge tone="good">selected</Badge>}
+        <CodeMark code={entry.code} />
         <span class="scope">{entry.scope}</span>
         <span class="push">
           {entry.agent_id} · {age(entry.timestamp)}

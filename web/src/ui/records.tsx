@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { offer, type Act } from "../acts/act";
 import { answerEntry, ASKING, dismissEntry } from "../acts/offers";
-import type { Decision, Entry, WaitingKind } from "../core/types";
+import type { CodeNote, Decision, Entry, WaitingKind } from "../core/types";
 import { Markdown } from "./markdown";
 import { Age, AgentLink, Badge, CopyButton, Fields, IdLink, ScopeLink, type Tone } from "./parts";
 
@@ -61,6 +61,37 @@ export function Status({ of, children }: { of: string; children?: ComponentChild
   return <Badge tone={STATUS_TONES[of] ?? "minor"}>{children ?? of.replaceAll("_", " ")}</Badge>;
 }
 
+/** How the code under a record is, with the reason on hover; nothing where it is as it was. */
+export function CodeMark({ code }: { code: CodeNote | undefined }) {
+  if (!code) return null;
+  const needsALook = code.state === "doubtful" || code.state === "orphaned";
+  const isAsItWas = code.state === "fresh" || code.state === "touched";
+  return (
+    <span class="code-mark" title={codeReason(code)}>
+      <Badge tone={needsALook ? "open" : "minor"}>
+        code {isAsItWas ? "moved" : code.state}
+      </Badge>
+    </span>
+  );
+}
+
+/** Where, why, and since when, in a line. */
+function codeReason(code: CodeNote): string {
+  const moved = code.moved_from && `moved here from ${code.moved_from}`;
+  return [code.at, code.reason, code.places, moved].filter(Boolean).join("; ");
+}
+
+/** The same with the reason beside it, where there is space. */
+function codeField(code: CodeNote | undefined): ComponentChildren {
+  return (
+    code && (
+      <>
+        <CodeMark code={code} /> {codeReason(code)}
+      </>
+    )
+  );
+}
+
 /** Where a record came from: `claude · mcp · agent`. */
 export function origin(
   of: { client?: string; via: string; trust: string } | undefined,
@@ -106,6 +137,7 @@ export function EntryBody({ entry }: { entry: Entry }) {
             </>,
           ],
           ["From", origin(entry.origin)],
+          ["Code", codeField(entry.code)],
           ["Scope", <ScopeLink scope={entry.scope} />],
           [
             "Tags",
@@ -166,6 +198,7 @@ export function DecisionBody({
       </p>
       <Fields
         rows={[
+          ["Code", codeField(decision.code)],
           ["Why", decision.rationale && <Markdown text={decision.rationale} />],
           ["Context", decision.context && <Markdown text={decision.context} />],
           [
