@@ -22,7 +22,7 @@ use twining_store::{
 use super::embedding_index::EmbeddingIndex;
 
 /// Texts for each thread whose vectors are made and kept together.
-const BATCH: usize = 16;
+const BATCH: usize = 8;
 /// About how long a vector takes to make, with the texts that share its pass.
 const EACH: Duration = Duration::from_millis(5);
 /// Maximum number of threads that compute vectors; one processor is left to callers.

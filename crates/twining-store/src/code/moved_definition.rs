@@ -149,11 +149,13 @@ impl CodeIndex {
                     && (found.tokens > SMALL || found.last_name() == wanted.last_name())
             };
             let mut found: Vec<Definition> =
-                pieces(&now, wanted).iter().filter(is_same).cloned().collect();
+                pieces(&now.file, wanted).iter().filter(is_same).cloned().collect();
             if !found.is_empty() {
                 let then = self.git().blobs(&[format!("{}:./{path}", seen.commit)]).pop().flatten();
                 let then = then.map(|bytes| self.read_and_keep(&path, &bytes)).transpose()?;
-                found.retain(|found| then.as_ref().is_none_or(|then| at(then, found).is_none()));
+                found.retain(|found| {
+                    then.as_ref().is_none_or(|then| at(&then.file, found).is_none())
+                });
             }
             same.extend(found.into_iter().map(|found| (path.clone(), found)));
         }

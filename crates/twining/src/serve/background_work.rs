@@ -18,29 +18,56 @@ const KEEP: Duration = Duration::from_secs(5);
 /// Housekeeping takes at most this share of the time: one part in so many.
 const REST_FACTOR: u32 = 20;
 
+/// While somebody calls, vectors rest so many times as long as they work. Their low priority does
+/// not do that alone: the database, and whoever else has a group of its own, shares the processors
+/// with this program as a whole.
+const VECTORS_REST_FACTOR: u32 = 2;
+/// Somebody calls if a call came in so short a time ago.
+const CALLING_FOR: Duration = Duration::from_millis(500);
+
 /// Works for memories until it is dropped.
-pub(super) struct BackgroundWork(Arc<OpenMemories>);
+pub(super) struct BackgroundWork {
+    memories: Arc<OpenMemories>,
+    pub(super) calls: Arc<LastCall>,
+}
 
 #[derive(Default)]
 struct OpenMemories(Mutex<Vec<Weak<ServedMemory>>>);
 
+/// When this node was last called.
+#[derive(Default)]
+pub(super) struct LastCall(Mutex<Option<Instant>>);
+
+impl LastCall {
+    /// There is a call.
+    pub(super) fn note(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// Rests after this much work, if somebody calls.
+    fn rest_after(&self, worked: Duration) {
+        let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_some_and(|last| last.elapsed() < CALLING_FOR) {
+            thread::sleep(worked * VECTORS_REST_FACTOR);
+        }
+    }
+}
+
 impl BackgroundWork {
     /// Starts both threads.
     pub(super) fn start() -> Self {
-        let memories = Arc::<OpenMemories>::default();
-        for (name, work) in
-            [("embedder", make_vectors as fn(&Weak<OpenMemories>)), ("keeper", keep_house)]
-        {
-            let memories = Arc::downgrade(&memories);
-            // Without a thread, words answer alone, and folders grow until they are opened again.
-            drop(thread::Builder::new().name(name.to_owned()).spawn(move || work(&memories)));
-        }
-        Self(memories)
+        let (memories, calls) = (Arc::<OpenMemories>::default(), Arc::<LastCall>::default());
+        let (of_vectors, of_keeper) = (Arc::downgrade(&memories), Arc::downgrade(&memories));
+        let calls_seen = Arc::clone(&calls);
+        // Without these threads, words answer alone, and folders grow until they are opened again.
+        drop(start_thread("embedder", move || make_vectors(&of_vectors, &calls_seen)));
+        drop(start_thread("keeper", move || keep_house(&of_keeper)));
+        Self { memories, calls }
     }
 
     /// Works for this memory too, while it is open.
     pub(super) fn add(&self, memory: &Arc<ServedMemory>) {
-        self.0.list().push(Arc::downgrade(memory));
+        self.memories.list().push(Arc::downgrade(memory));
     }
 }
 
@@ -56,7 +83,14 @@ impl OpenMemories {
     }
 }
 
-fn make_vectors(memories: &Weak<OpenMemories>) {
+fn start_thread(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> std::io::Result<thread::JoinHandle<()>> {
+    thread::Builder::new().name(name.to_owned()).spawn(work)
+}
+
+fn make_vectors(memories: &Weak<OpenMemories>, calls: &LastCall) {
     let mut is_unfinished = false;
     loop {
         if !is_unfinished {
@@ -66,9 +100,14 @@ fn make_vectors(memories: &Weak<OpenMemories>) {
         let Some(open) = memories.upgrade().map(|memories| memories.open()) else { return };
         for memory in open.iter().filter_map(Weak::upgrade) {
             let until = Instant::now() + TURN;
-            let may_go_on = || Instant::now() < until && memories.strong_count() > 0;
+            let mut began = Instant::now();
             // Failing loses nothing: the next look finds the same to do.
-            is_unfinished |= memory.make_vectors(&may_go_on).unwrap_or(false);
+            let stopped = memory.make_vectors(&mut || {
+                calls.rest_after(began.elapsed());
+                began = Instant::now();
+                began < until && memories.strong_count() > 0
+            });
+            is_unfinished |= stopped.unwrap_or(false);
         }
     }
 }

@@ -14,7 +14,7 @@ use twining_service::{
 };
 use twining_store::{Log, LogBase, NewLine, Store, StoreError};
 
-use super::background_work::BackgroundWork;
+use super::background_work::{BackgroundWork, LastCall};
 use super::relative_paths;
 use crate::mcp::{ToolSelection, failed, succeeded};
 use crate::project::Project;
@@ -37,6 +37,7 @@ pub(super) struct ServedMemory {
     project: Project,
     /// The line of the log, plus one, up to which all records were seen to have vectors.
     embedded_through: AtomicU64,
+    calls: Arc<LastCall>,
 }
 
 impl MemoryOpener for ProjectOpener {
@@ -45,7 +46,8 @@ impl MemoryOpener for ProjectOpener {
         let store = project.engine.store();
         store.use_log(log);
         store.stay_open();
-        let memory = Arc::new(ServedMemory { project, embedded_through: AtomicU64::new(0) });
+        let calls = Arc::clone(&self.background.calls);
+        let memory = Arc::new(ServedMemory { project, embedded_through: AtomicU64::new(0), calls });
         self.background.add(&memory);
         Ok(memory)
     }
@@ -55,7 +57,7 @@ impl ServedMemory {
     /// Makes vectors of new records while it may; whether it was told to stop before the end.
     pub(super) fn make_vectors(
         &self,
-        may_go_on: &(dyn Fn() -> bool + Sync),
+        may_go_on: &mut (dyn FnMut() -> bool + Send),
     ) -> Result<bool, StoreError> {
         let followed = self.store().follower().position()?.saturating_add(1);
         if self.embedded_through.load(Ordering::Acquire) == followed {
@@ -84,6 +86,7 @@ impl Memory for ServedMemory {
         mut fields: Map<String, Value>,
         caller: &RemoteCaller,
     ) -> CallToolResult {
+        self.calls.note();
         let Some(verb) = ToolSelection::Remote.find(tool) else {
             return failed(&CommandError::unavailable("NOT_FOUND", "there is no such tool"));
         };
