@@ -234,6 +234,7 @@ export interface Verbs {
         reason?: string;
         to?: string;
         binds: boolean;
+        confirmed_in?: string;
       }[];
       total: number;
       omitted_count?: number;

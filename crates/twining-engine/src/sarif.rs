@@ -7,8 +7,9 @@ pub(crate) fn sarif_log<'r>(
     tool: &str,
     version: &str,
     rules: impl Iterator<Item = (&'r str, &'r str)>,
-    results: Vec<Value>,
+    results: impl Iterator<Item = Value>,
 ) -> Value {
+    let results: Vec<Value> = results.collect();
     let rules: Vec<Value> =
         rules.map(|(id, text)| json!({ "id": id, "shortDescription": { "text": text } })).collect();
     let driver = json!({ "name": tool, "version": version, "rules": rules });

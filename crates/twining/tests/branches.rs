@@ -1,7 +1,7 @@
 //! Records of several branches in one memory: what counts where.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -83,10 +83,10 @@ impl Shop {
     }
 
     /// What a hook answers to a call that uses what the decision rules out.
-    fn hook_in(&self, dir: PathBuf) -> String {
-        let event = json!({"session_id": "s-1", "cwd": &dir, "tool_name": "Write",
+    fn hook_in(&self, dir: &Path) -> String {
+        let event = json!({"session_id": "s-1", "cwd": dir, "tool_name": "Write",
             "tool_input": {"file_path": "src/time.rs", "content": "use chrono;\n"}});
-        let mut command = self.repository.command_in(&dir, &["hook", "PreToolUse"]);
+        let mut command = self.repository.command_in(dir, &["hook", "PreToolUse"]);
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -146,8 +146,8 @@ fn a_record_of_a_branch_that_is_not_merged_is_told_as_elsewhere() {
 fn what_was_decided_elsewhere_contradicts_and_blocks_nothing_here() {
     let shop = Shop::new();
     let id = shop.decide_in_fix();
-    assert_eq!(shop.hook_in(shop.repository.path("shop")), "", "free on main");
-    assert!(shop.hook_in(shop.fix.clone()).contains("deny"), "bound on its branch");
+    assert_eq!(shop.hook_in(&shop.repository.path("shop")), "", "free on main");
+    assert!(shop.hook_in(&shop.fix).contains("deny"), "bound on its branch");
     let rival = ["decide", "Cut taxes off", "--why", "w", "--domain", "money", "--scope", "src/"];
     let decided = shop.repository.told(&rival);
     assert_eq!(decided["status"], "active", "{decided}");
@@ -157,7 +157,7 @@ fn what_was_decided_elsewhere_contradicts_and_blocks_nothing_here() {
     let why = shop.repository.told(&["why", "src/tax.rs"]);
     assert_eq!(why["contested"], true, "both are in force once merged: {why}");
     assert_eq!(code_in(&why, &id), Value::Null);
-    assert!(shop.hook_in(shop.repository.path("shop")).contains("deny"));
+    assert!(shop.hook_in(&shop.repository.path("shop")).contains("deny"));
 }
 
 #[test]

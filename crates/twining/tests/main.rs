@@ -7,6 +7,7 @@ mod audit;
 mod branches;
 mod clauses;
 mod cli;
+mod code_labels;
 mod commits;
 mod common;
 mod conflict_markers;

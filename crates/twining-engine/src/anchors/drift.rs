@@ -134,7 +134,7 @@ pub fn drift_sarif(outcome: &DriftOutcome, version: &str) -> Value {
         let place = place.parse::<Place>().ok();
         sarif_result(rule, level, &message, place.as_ref().map(Place::path), None)
     });
-    sarif_log("twining drift", version, RULES.into_iter(), results.collect())
+    sarif_log("twining drift", version, RULES.into_iter(), results)
 }
 
 /// Two states of the code.

@@ -215,7 +215,7 @@ pub fn audit_sarif(report: &AuditReport, version: &str) -> Value {
         let message = format!("{claim}{}; {}", finding.message, finding.fix);
         sarif_result(finding.class.as_str(), level, &message, finding.file.as_deref(), finding.line)
     });
-    sarif_log("twining audit", version, rules, results.collect())
+    sarif_log("twining audit", version, rules, results)
 }
 
 fn meaning(class: AuditClass) -> &'static str {

@@ -1,6 +1,7 @@
 //! What the code itself says of an entity that is a file or a definition: computed when asked,
 //! marked as derived, and never written into the graph.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
@@ -212,9 +213,9 @@ fn walk(
         }
         for hop in next {
             let key = key_of(&hop.entity);
-            if !reached.contains_key(&key) {
-                queue.push_back((key.clone(), steps + 1));
-                reached.insert(key, hop);
+            if let Entry::Vacant(place) = reached.entry(key) {
+                queue.push_back((place.key().clone(), steps + 1));
+                place.insert(hop);
             }
         }
     }

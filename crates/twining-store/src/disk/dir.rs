@@ -637,10 +637,8 @@ fn birth_ns(_fd: &OwnedFd) -> i128 {
 #[must_use]
 pub fn boot_id() -> u64 {
     static ID: OnceLock<u64> = OnceLock::new();
-    *ID.get_or_init(|| {
-        let id = std::fs::read("/proc/sys/kernel/random/boot_id");
-        id.map_or(0, |id| xxhash_rust::xxh3::xxh3_64(&id))
-    })
+    let read = || std::fs::read("/proc/sys/kernel/random/boot_id");
+    *ID.get_or_init(|| read().map_or(0, |id| xxhash_rust::xxh3::xxh3_64(&id)))
 }
 
 /// Reads a file somewhere inside the folder `base`, by a relative path. Links are

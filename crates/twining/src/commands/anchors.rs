@@ -141,7 +141,7 @@ impl Verb for DriftInput {
             page.table(2, [vec![dim(&finding.id), became, strong(&finding.summary)]]);
             let to = finding.to.as_ref().map(|to| format!("→ {to}"));
             let confirmed = finding.confirmed_in.as_ref();
-            let confirmed = confirmed.map(|commit| format!("confirmed in {:.9}", commit));
+            let confirmed = confirmed.map(|commit| format!("confirmed in {commit:.9}"));
             let about = [Some(finding.at.clone()), to, finding.reason.clone(), confirmed];
             page.block(4, &about.into_iter().flatten().collect::<Vec<_>>().join(" "));
         }

@@ -28,7 +28,7 @@ const CALLING_FOR: Duration = Duration::from_millis(500);
 /// Works for memories until it is dropped.
 pub(super) struct BackgroundWork {
     memories: Arc<OpenMemories>,
-    pub(super) calls: Arc<LastCall>,
+    pub(super) calls: Arc<CallTimes>,
 }
 
 #[derive(Default)]
@@ -36,9 +36,9 @@ struct OpenMemories(Mutex<Vec<Weak<ServedMemory>>>);
 
 /// When this node was last called.
 #[derive(Default)]
-pub(super) struct LastCall(Mutex<Option<Instant>>);
+pub(super) struct CallTimes(Mutex<Option<Instant>>);
 
-impl LastCall {
+impl CallTimes {
     /// There is a call.
     pub(super) fn note(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
@@ -56,12 +56,12 @@ impl LastCall {
 impl BackgroundWork {
     /// Starts both threads.
     pub(super) fn start() -> Self {
-        let (memories, calls) = (Arc::<OpenMemories>::default(), Arc::<LastCall>::default());
-        let (of_vectors, of_keeper) = (Arc::downgrade(&memories), Arc::downgrade(&memories));
+        let (memories, calls) = (Arc::<OpenMemories>::default(), Arc::<CallTimes>::default());
+        let (of_vectors, of_housekeeping) = (Arc::downgrade(&memories), Arc::downgrade(&memories));
         let calls_seen = Arc::clone(&calls);
         // Without these threads, words answer alone, and folders grow until they are opened again.
         drop(start_thread("embedder", move || make_vectors(&of_vectors, &calls_seen)));
-        drop(start_thread("keeper", move || keep_house(&of_keeper)));
+        drop(start_thread("keeper", move || keep_house(&of_housekeeping)));
         Self { memories, calls }
     }
 
@@ -90,7 +90,7 @@ fn start_thread(
     thread::Builder::new().name(name.to_owned()).spawn(work)
 }
 
-fn make_vectors(memories: &Weak<OpenMemories>, calls: &LastCall) {
+fn make_vectors(memories: &Weak<OpenMemories>, calls: &CallTimes) {
     let mut is_unfinished = false;
     loop {
         if !is_unfinished {

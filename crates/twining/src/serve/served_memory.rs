@@ -14,7 +14,7 @@ use twining_service::{
 };
 use twining_store::{Log, LogBase, NewLine, Store, StoreError};
 
-use super::background_work::{BackgroundWork, LastCall};
+use super::background_work::{BackgroundWork, CallTimes};
 use super::relative_paths;
 use crate::mcp::{ToolSelection, failed, succeeded};
 use crate::project::Project;
@@ -37,7 +37,7 @@ pub(super) struct ServedMemory {
     project: Project,
     /// The line of the log, plus one, up to which all records were seen to have vectors.
     embedded_through: AtomicU64,
-    calls: Arc<LastCall>,
+    calls: Arc<CallTimes>,
 }
 
 impl MemoryOpener for ProjectOpener {

@@ -536,7 +536,7 @@ fn a_decision_that_loses_its_code_fails_the_check_until_somebody_answers() {
 fn code_that_moves_reformats_or_was_doubtful_before_fails_nothing() {
     let (team, _) = with_a_decision_on_code();
     team.request(&[], |team| {
-        drop(team.git(&team.work(), &["mv", "src/hash.ts", "src/password.ts"]))
+        drop(team.git(&team.work(), &["mv", "src/hash.ts", "src/password.ts"]));
     })
     .is_clean();
     team.request(&[], |team| {
@@ -545,7 +545,7 @@ fn code_that_moves_reformats_or_was_doubtful_before_fails_nothing() {
     })
     .is_clean();
     team.request(&[], |team| {
-        team.edit("src/hash.ts", "  const cost = 12;", "  // slow\n  const cost  = 12")
+        team.edit("src/hash.ts", "  const cost = 12;", "  // slow\n  const cost  = 12");
     })
     .is_clean();
     use_argon2(&team);

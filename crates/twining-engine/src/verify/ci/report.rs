@@ -225,5 +225,5 @@ pub fn sarif(report: &CiReport, version: &str) -> Value {
         let level = finding.severity.as_str();
         sarif_result(finding.rule, level, &finding.message, finding.path.as_deref(), finding.line)
     });
-    sarif_log("twining", version, RULES.into_iter(), results.collect())
+    sarif_log("twining", version, RULES.into_iter(), results)
 }
