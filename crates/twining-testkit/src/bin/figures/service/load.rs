@@ -1,7 +1,8 @@
 //! Agents that call over HTTP, and watchers who wait for what the others write.
 //!
-//! Everybody is connected and has called once before anything counts. An agent that is late,
-//! because its last call took longer than its pause, counts from when it should have called.
+//! Everybody is connected and has called, and the load has been on for a few seconds, before
+//! anything counts: folders are made and statements prepared. An agent that is late, because its
+//! last call took longer than its pause, counts from when it should have called.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -26,6 +27,8 @@ const MARK_DIGITS: usize = 8;
 const MARKED: usize = 1 << 19;
 /// How long a watcher waits in one call.
 const WATCH_SECONDS: u64 = 5;
+/// How long the load is on before it counts.
+const WARM_UP: Duration = Duration::from_secs(5);
 /// Steps of the pauses between calls.
 const FINE: usize = 1 << 20;
 
@@ -90,6 +93,7 @@ impl LoadResult {
 /// When each post was sent, for those who see it elsewhere.
 struct SentPosts {
     began: Instant,
+    counted_from: Instant,
     next: AtomicUsize,
     /// Microseconds after the beginning.
     at: Vec<AtomicU64>,
@@ -123,11 +127,11 @@ pub(super) fn run(
         for &repository in watched {
             watchers.push(Watcher::connect(cluster, repository).await?);
         }
-        let before = cluster.processor_time();
         let began = Instant::now();
-        let until = began + lasting;
+        let counted_from = began + WARM_UP;
+        let until = counted_from + lasting;
         let at = (0..MARKED).map(|_| AtomicU64::new(0)).collect();
-        let sent = Arc::new(SentPosts { began, next: AtomicUsize::new(0), at });
+        let sent = Arc::new(SentPosts { began, counted_from, next: AtomicUsize::new(0), at });
         let (mut working, mut watching) = (JoinSet::new(), JoinSet::new());
         for agent in agents {
             working.spawn(agent.work(Arc::clone(&sent), until));
@@ -135,6 +139,8 @@ pub(super) fn run(
         for watcher in watchers {
             watching.spawn(watcher.watch(Arc::clone(&sent), until));
         }
+        tokio::time::sleep_until(counted_from.into()).await;
+        let before = cluster.processor_time();
         tokio::time::sleep_until(until.into()).await;
         let used = cluster.processor_time().since(before);
         let mut result = LoadResult::default();
@@ -219,6 +225,9 @@ impl LoadAgent {
                 *self.result.failed.entry(answer.status).or_default() += 1;
                 continue;
             }
+            if from < sent.counted_from {
+                continue;
+            }
             self.result.samples.entry(name).or_default().push(ended - from);
             *self.in_time.entry(name).or_default() += usize::from(ended <= until);
         }
@@ -267,8 +276,10 @@ impl SentPosts {
             let mark: Option<usize> = digits.and_then(|digits| digits.parse().ok());
             let Some(mark) = mark.filter(|mark| mark.is_multiple_of(2)) else { continue };
             if let Some(sent) = self.at.get(mark / 2) {
-                let micros = now.saturating_sub(sent.load(Ordering::Acquire));
-                seen.push(Duration::from_micros(micros));
+                let sent = Duration::from_micros(sent.load(Ordering::Acquire));
+                if self.began + sent >= self.counted_from {
+                    seen.push(Duration::from_micros(now).saturating_sub(sent));
+                }
             }
         }
     }
