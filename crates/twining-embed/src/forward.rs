@@ -34,11 +34,12 @@ pub struct ForwardBuffers {
 /// The vector of each sequence of tokens, opening and closing tokens included.
 ///
 /// Sequences have 1 to 256 tokens, each below the number of pieces. A pass computes for
-/// milliseconds, so it lets others have the processor between its parts.
+/// milliseconds: one that nobody waits for yields the processor between its parts.
 pub fn forward(
     level: InstructionSet,
     weights: &ModelWeights<'_>,
     sequences: &[&[u32]],
+    yields: bool,
     scratch: &mut ForwardBuffers,
 ) -> Vec<Vector> {
     let total: usize = sequences.iter().map(|tokens| tokens.len()).sum();
@@ -64,7 +65,9 @@ pub fn forward(
     }
     for layer in &weights.layers {
         linear(level, layer.qkv, rows, quantised, qkv);
-        yield_now();
+        if yields {
+            yield_now();
+        }
         let mut first = 0;
         for tokens in sequences {
             let (start, end) = (first, first + tokens.len());
@@ -81,7 +84,9 @@ pub fn forward(
         linear(level, layer.out, added, quantised, &mut qkv[..total * WIDTH]);
         add_and_normalise(level, rows, &qkv[..total * WIDTH], layer.first_norm);
         for rows in rows.chunks_mut(INNER_ROWS * WIDTH) {
-            yield_now();
+            if yields {
+                yield_now();
+            }
             let (inner, added) =
                 (&mut inner[..rows.len() / WIDTH * INNER], &mut added[..rows.len()]);
             linear(level, layer.up, rows, quantised, inner);

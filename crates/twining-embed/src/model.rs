@@ -64,7 +64,7 @@ impl Model {
     /// The vector of a text, of its first window when it is long.
     #[must_use]
     pub fn embed(&self, text: &str) -> Vector {
-        self.pass(&[&self.window(text)]).swap_remove(0)
+        self.pass(&[&self.window(text)], false).swap_remove(0)
     }
 
     /// Hands each text's number and vector to `done` as they come, in any order, until it breaks.
@@ -148,15 +148,16 @@ impl Model {
         done: &mut impl FnMut(usize, Vector) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let windows: Vec<&[u32]> = batch.iter().map(|(_, window)| window.as_slice()).collect();
-        let vectors = windows.chunk_by(share_a_pass()).flat_map(|windows| self.pass(windows));
+        let vectors = windows.chunk_by(share_a_pass()).flat_map(|windows| self.pass(windows, true));
         batch.iter().zip(vectors).try_for_each(|((number, _), vector)| done(*number, vector))
     }
 
-    fn pass(&self, sequences: &[&[u32]]) -> Vec<Vector> {
+    fn pass(&self, sequences: &[&[u32]], yields: bool) -> Vec<Vector> {
         // A panic while the lock is held leaves a list of buffers, which is good as it is.
         let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let mut scratch = spare().pop().unwrap_or_default();
-        let vectors = forward(self.level, &ModelWeights::of(&self.layout), sequences, &mut scratch);
+        let vectors =
+            forward(self.level, &ModelWeights::of(&self.layout), sequences, yields, &mut scratch);
         spare().push(scratch);
         vectors
     }
