@@ -378,6 +378,37 @@ fn link_takes_the_records_out_of_gits_index_and_unlink_lets_them_back() {
 }
 
 #[test]
+fn records_that_a_branch_from_before_the_link_takes_away_come_back_by_sync() {
+    let server = TeamServer::start();
+    let project = Project::new();
+    make_repository(&project);
+    post(&project, "before the link");
+    let decision = project.decide("use sqlite", "src/");
+    git(&project, &["add", "-A"]);
+    git(&project, &["commit", "-q", "-m", "records"]);
+    git(&project, &["branch", "old"]);
+    let next = link(&project, &server)["next"].as_str().expect("a command").to_owned();
+    let output = project.command_of("sh", &["-c", &next]).output().expect("runs");
+    assert!(output.status.success(), "{output:?}");
+    post(&project, "after the link");
+    project.json(&["sync"]);
+    git(&project, &["checkout", "-q", "-f", "old"]);
+    git(&project, &["checkout", "-q", "-f", "main"]);
+    assert_eq!(project.json(&["status"])["active_decisions"], 0, "git removed the files");
+    assert!(warnings(&project).contains("twining sync"), "{}", warnings(&project));
+
+    let synced = project.json(&["sync"]);
+    assert_eq!(synced["followed_again"], true, "{synced}");
+    let entries = project.json(&["recent", "20"])["entries"].to_string();
+    assert!(entries.contains("before the link") && entries.contains("after the link"), "{entries}");
+    let why = project.json(&["why", "src/"]).to_string();
+    assert!(why.contains(&decision), "{why}");
+    assert!(!warnings(&project).contains("lost_records"), "{}", warnings(&project));
+    assert_eq!(project.json(&["sync"])["followed_again"], false);
+    assert!(sent(&server).values().all(|times| *times == 1), "{:?}", sent(&server));
+}
+
+#[test]
 fn the_state_of_the_records_goes_on_a_branch_and_the_working_tree_stays() {
     let server = TeamServer::start();
     let project = Project::new();

@@ -7,6 +7,7 @@
 mod command;
 mod http_log;
 mod join_log;
+mod lost_records;
 mod project_label;
 mod refused_changes;
 mod server_link;

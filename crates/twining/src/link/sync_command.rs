@@ -7,6 +7,7 @@ use twining_model::{Id, InvalidInput, text};
 use twining_store::git::{BranchCommit, BranchCommitError, Git};
 use twining_store::{RECORD_PATHS, RefusedLine, StoreError};
 
+use super::lost_records;
 use super::refused_changes::what_of;
 use super::team_link::TeamLink;
 use crate::args::{option, switch, word};
@@ -85,11 +86,13 @@ fn exchange(project: &Project, style: OutputFormat) -> Result<ExitStatus, Comman
         .with_hint("`twining link URL` links it again"));
     };
     let log = link.log.probing();
+    let is_lost = lost_records::follow_again_if_lost(store)?;
     let before = store.follower().position()?;
     let delivered = store.outbox().deliver(&log);
     let exchanged = delivered.and_then(|delivery| {
         store.follower().follow_with(&log)?;
         link.follow_claims(&log)?;
+        lost_records::remember_counts(store)?;
         Ok(delivery)
     });
     link.note(&exchanged.as_ref().map(drop).map_err(copy_of));
@@ -99,13 +102,18 @@ fn exchange(project: &Project, style: OutputFormat) -> Result<ExitStatus, Comman
     let state = store.outbox().state()?;
     let answer = json!({
         "sent": delivery.sent, "refused": delivery.refused, "received": received,
-        "waiting": state.waiting, "position": before + received,
+        "waiting": state.waiting, "position": before + received, "followed_again": is_lost,
         "refused_lines": refused.iter().map(line_json).collect::<Vec<_>>(),
     });
     let show = |page: &mut TextPage| {
         let (sent, received) = (count(delivery.sent as u64, "line"), count(received, "line"));
         let label = if refused.is_empty() { good("synced:") } else { warn("synced, but not all:") };
         page.line([label, dim(format!("sent {sent}, received {received}"))]);
+        if is_lost {
+            page.line([dim(
+                "git had removed records from this folder; they are back from the log",
+            )]);
+        }
         show_lines(page, &refused);
     };
     let ending = if refused.is_empty() { ExitStatus::Done } else { ExitStatus::FoundProblems };

@@ -8,6 +8,7 @@ use twining_engine::StatusWarning;
 use twining_model::{Time, text};
 use twining_store::{LogError, OutboxState, Store, StoreError};
 
+use super::lost_records::has_lost_records;
 use super::refused_changes::refusal_summary;
 use super::settings::LinkSettings;
 use super::team_link::CLOSED_FOR;
@@ -112,6 +113,13 @@ fn findings(store: &Store) -> Vec<SyncFinding> {
     }
     if !outbox.is_linked {
         return found;
+    }
+    if has_lost_records(store).unwrap_or(false) {
+        unwell(
+            "lost_records",
+            "this folder has fewer records than after the last exchange: git removes them when you leave a branch from before the link".to_owned(),
+            "`twining sync` brings them back from the team's log",
+        );
     }
     if LinkSettings::of(store).is_none() {
         unwell(

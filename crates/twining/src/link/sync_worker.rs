@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use twining_store::{Store, StoreError};
 
+use super::lost_records;
 use super::team_link::TeamLink;
 
 /// How long the service may hold a question for new lines.
@@ -148,10 +149,12 @@ fn send(store: &Store, link: &TeamLink) -> Result<bool, StoreError> {
 /// Takes in what others wrote, once there is something.
 fn receive(store: &Store, link: &TeamLink) -> Result<bool, StoreError> {
     let log = link.log.probing().reporting(outbox_age(store)?);
+    lost_records::follow_again_if_lost(store)?;
     let lines = log.poll(store.follower().position()?, LINES, POLL_WAIT)?;
     if !lines.is_empty() {
         store.follower().take_in(&lines)?;
     }
+    lost_records::remember_counts(store)?;
     Ok(true)
 }
 

@@ -1,0 +1,65 @@
+//! Records that git took away: a branch from before the link tracks them still, and whoever leaves
+//! it has the files removed. The log has them all, and is followed again.
+
+use serde::{Deserialize, Serialize};
+use twining_store::{Store, StoreError};
+
+/// The note in `local/`.
+const NOTE: &str = "shared-records";
+
+/// How many records the folder had after the last exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct ExchangedCounts {
+    entries: u64,
+    decisions: u64,
+    entities: u64,
+    relations: u64,
+}
+
+impl ExchangedCounts {
+    fn of(store: &Store) -> Result<Self, StoreError> {
+        let counts = store.view(|view| view.counts())?;
+        Ok(Self {
+            entries: counts.entries,
+            decisions: counts.active + counts.provisional + counts.superseded + counts.overridden,
+            entities: counts.entities,
+            relations: counts.relations,
+        })
+    }
+
+    fn is_less_than(&self, other: &Self) -> bool {
+        self.entries < other.entries
+            || self.decisions < other.decisions
+            || self.entities < other.entities
+            || self.relations < other.relations
+    }
+}
+
+/// Whether the folder has fewer records than after the last exchange. What was archived or pruned
+/// here since is taken for lost too: following again brings nothing back that the log removed.
+pub(super) fn has_lost_records(store: &Store) -> Result<bool, StoreError> {
+    let before: Option<ExchangedCounts> = store.local_state().read_json(NOTE);
+    match before {
+        Some(before) => Ok(ExchangedCounts::of(store)?.is_less_than(&before)),
+        None => Ok(false),
+    }
+}
+
+/// Has the log followed from its first line if the folder lost records; whether it did.
+pub(super) fn follow_again_if_lost(store: &Store) -> Result<bool, StoreError> {
+    let is_lost = has_lost_records(store)?;
+    if is_lost {
+        store.follower().restart()?;
+    }
+    Ok(is_lost)
+}
+
+/// Remembers how many records there are, after an exchange.
+pub(super) fn remember_counts(store: &Store) -> Result<(), StoreError> {
+    let now = ExchangedCounts::of(store)?;
+    if store.local_state().read_json(NOTE) != Some(now) {
+        // Without the note, nothing is noticed; nothing else depends on it.
+        store.local_state().write_json(NOTE, &now);
+    }
+    Ok(())
+}
