@@ -2,12 +2,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 
 use serde_json::{Value, json};
 use twining_testcases::each;
 
-use crate::common::Ran;
 use crate::common::repository::Repository;
 
 const TAX: &str = "pub fn tax(net: u64) -> u64 {
@@ -86,17 +84,8 @@ impl Shop {
     fn hook_in(&self, dir: &Path) -> String {
         let event = json!({"session_id": "s-1", "cwd": dir, "tool_name": "Write",
             "tool_input": {"file_path": "src/time.rs", "content": "use chrono;\n"}});
-        let mut command = self.repository.command_in(dir, &["hook", "PreToolUse"]);
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("starts");
-        let mut input = child.stdin.take().expect("a pipe");
-        std::io::Write::write_all(&mut input, event.to_string().as_bytes()).expect("is read");
-        drop(input);
-        let ran = Ran::of(child.wait_with_output().expect("ends"));
+        let words = ["hook", "PreToolUse"];
+        let ran = self.repository.run_with_in(dir, &words, &event.to_string());
         assert_eq!(ran.code, 0, "{ran:?}");
         ran.stdout
     }

@@ -133,7 +133,11 @@ impl Repository {
     }
 
     pub(crate) fn run_with(&self, words: &[&str], input: &str) -> Ran {
-        let mut command = self.command_in(&self.path("shop"), words);
+        self.run_with_in(&self.path("shop"), words, input)
+    }
+
+    pub(crate) fn run_with_in(&self, dir: &Path, words: &[&str], input: &str) -> Ran {
+        let mut command = self.command_in(dir, words);
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
