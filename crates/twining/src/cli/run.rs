@@ -26,9 +26,6 @@ use crate::verbs::tool_names::with_command_names;
 use crate::verbs::verb::{Effect, FAMILIES, VerbEntry};
 use crate::{hook, knowledge_show, link, merge_driver, overview, person_check, verify_ci};
 
-/// The command that hosts wait for.
-const HOOK: ToolCommand = TOOL_COMMANDS[1];
-
 /// Where a verb's JSON comes from when it is not given in flags.
 const JSON_INPUT: &str = "json-input";
 
@@ -79,22 +76,20 @@ fn format_of(words: &[OsString]) -> OutputFormat {
     }
 }
 
-/// What is needed to read these words. A hook waits for every start, and the
-/// flags of forty commands take longer to put together than most of them take to
-/// run: where the first word is a verb, there is only that one.
+/// What is needed to read these words. Hosts wait for every hook and for the server to start, and
+/// the flags of eighty commands take longer to put together than most of them take to run: where
+/// the first word is a command, there is only that one.
 fn command_for(words: &[OsString]) -> Command {
     let called = verbs_alone()
         .find(|verb| words.get(1).is_some_and(|word| word.to_str() == Some(&verb.command_name())));
     let family =
         FAMILIES.iter().find(|(family, _)| words.get(1).is_some_and(|word| word == family));
-    match (called, family) {
-        (Some(verb), _) => root().subcommand(verb_command(verb, verb.name)),
-        (None, Some((family, about))) => root().subcommand(family_command(family, about)),
-        // A host waits for this one before every tool call.
-        (None, None) if words.get(1).is_some_and(|word| word == HOOK.name) => {
-            root().subcommand(HOOK.command())
-        }
-        (None, None) => command(),
+    let tool = TOOL_COMMANDS.iter().find(|tool| words.get(1).is_some_and(|word| word == tool.name));
+    match (called, family, tool) {
+        (Some(verb), _, _) => root().subcommand(verb_command(verb, verb.name)),
+        (None, Some((family, about)), _) => root().subcommand(family_command(family, about)),
+        (None, None, Some(tool)) => root().subcommand(tool.command()),
+        (None, None, None) => command(),
     }
 }
 
@@ -407,9 +402,10 @@ mod tests {
     }
 
     #[test]
-    fn one_verb_alone_reads_its_words_as_all_of_them_would() {
-        each(VERBS.iter().filter(|verb| verb.command.is_none()), |verb| {
-            let name = verb.command_name();
+    fn one_command_alone_reads_its_words_as_all_of_them_would() {
+        let verbs = VERBS.iter().filter(|verb| verb.command.is_none());
+        let tools = TOOL_COMMANDS.iter().map(|tool| tool.name.to_owned());
+        each(verbs.map(VerbEntry::command_name).chain(tools), |name| {
             for flags in [&["--help"][..], &["--unheard-of"], &["--json", "--agent"]] {
                 let words: Vec<OsString> = ["twining"]
                     .into_iter()
