@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use twining_model::{Anchor, AnchoredRecord, Place};
 use twining_store::View;
-use twining_store::code::{CodeIndex, DefinitionSearch, MovedTo, SeenDefinition as SeenInCommit};
+use twining_store::code::{
+    CodeIndex, DefinitionSearch, MAX_SEARCH_TIME, MovedTo, SeenDefinition as SeenInCommit,
+};
 
 use crate::anchors::assumed::renew_assumed;
 use crate::anchors::freshness::{CodeNotes, CodeState, Judging, note, seen_definition};
@@ -120,7 +122,7 @@ pub(crate) fn search(code: &CodeIndex, anchor: &Anchor) -> Result<DefinitionSear
         return Ok(DefinitionSearch::Unknown);
     };
     let seen = SeenInCommit { path: anchor.at.path().to_owned(), definition, commit };
-    let found = code.find_moved(&seen)?;
+    let found = code.find_moved(&seen, MAX_SEARCH_TIME)?;
     let tree = code.uncommitted_state();
     let moved = match &found {
         DefinitionSearch::Found { path, name, nth, commit } => {

@@ -14,5 +14,7 @@ pub use code_index::{
     CodeIndex, CodeVersion, FileVersion, IndexedSource, READING_TIME, SourceLookup,
 };
 pub use database::{AssumedLines, MovedTo};
-pub use moved_definition::{DefinitionSearch, OutlineChange, SeenDefinition, likeliest_move};
+pub use moved_definition::{
+    DefinitionSearch, MAX_SEARCH_TIME, OutlineChange, SeenDefinition, likeliest_move,
+};
 pub use outline::SourceOutline;

@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::git::TreeChange;
 
 /// How long one search may take.
-const MAX_TIME: Duration = Duration::from_secs(2);
+pub const MAX_SEARCH_TIME: Duration = Duration::from_secs(2);
 /// Moves that are followed, one after the other.
 const MAX_HOPS: usize = 8;
 /// Definitions with fewer tokens are alike by chance: only one of the same name counts.
@@ -75,9 +75,13 @@ struct Candidate {
 }
 
 impl CodeIndex {
-    /// Looks for a definition that is not at its place in the working tree.
-    pub fn find_moved(&self, seen: &SeenDefinition) -> Result<DefinitionSearch, StoreError> {
-        let until = Instant::now() + MAX_TIME;
+    /// Looks for a definition that is not at its place in the working tree, for so long.
+    pub fn find_moved(
+        &self,
+        seen: &SeenDefinition,
+        max_time: Duration,
+    ) -> Result<DefinitionSearch, StoreError> {
+        let until = Instant::now() + max_time;
         if !self.git().has_commit(&seen.commit) {
             return Ok(DefinitionSearch::Unknown);
         }
@@ -179,7 +183,7 @@ impl CodeIndex {
     ) -> Result<Option<(String, Definition)>, StoreError> {
         let trail =
             Trail { path: path.to_owned(), definition: definition.clone(), commit: String::new() };
-        let best = self.best_candidate(&trail, changes, Instant::now() + MAX_TIME)?;
+        let best = self.best_candidate(&trail, changes, Instant::now() + MAX_SEARCH_TIME)?;
         Ok(best.map(|candidate| (candidate.path, candidate.definition)))
     }
 

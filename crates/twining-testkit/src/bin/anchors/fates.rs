@@ -16,7 +16,7 @@ pub(crate) struct ChangeScore {
 
 /// Precision and recall of one kind of change.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ChangeHits(Hits);
+pub(crate) struct ChangeHits(pub(crate) Hits);
 
 impl fmt::Display for ChangeHits {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,7 +66,7 @@ pub(crate) fn score(set: &FateSet, before: &SourceTree, after: &SourceTree) -> F
     score
 }
 
-fn told(then: &Definition, now: &Definition) -> TrueChange {
+pub(crate) fn told(then: &Definition, now: &Definition) -> TrueChange {
     if then.signature != now.signature {
         TrueChange::Signature
     } else if then.body != now.body {
@@ -76,7 +76,7 @@ fn told(then: &Definition, now: &Definition) -> TrueChange {
     }
 }
 
-fn count(score: &mut ChangeScore, fate: &Fate, told: Option<TrueChange>) {
+pub(crate) fn count(score: &mut ChangeScore, fate: &Fate, told: Option<TrueChange>) {
     let is_there = fate.to.is_some();
     let is_changed = is_there && fate.change != TrueChange::None;
     let is_told = told.is_some_and(|told| told != TrueChange::None);

@@ -41,7 +41,7 @@ pub(crate) struct FateSet {
     pub(crate) name: String,
     pub(crate) fates: Vec<Fate>,
     repository: String,
-    commits: [String; 2],
+    pub(crate) commits: [String; 2],
     extensions: &'static [&'static str],
     wanted: Regex,
     skipped: Regex,
@@ -126,11 +126,16 @@ impl FateSet {
         })
     }
 
-    /// The trees of the two commits.
-    pub(crate) fn trees(&self, repos: &Path) -> Result<(SourceTree, SourceTree), String> {
+    /// Where its repository is.
+    pub(crate) fn repository(&self, repos: &Path) -> PathBuf {
         let named = repos.join(&self.repository);
         let inner = named.join("repo");
-        let repository = if inner.is_dir() { inner } else { named };
+        if inner.is_dir() { inner } else { named }
+    }
+
+    /// The trees of the two commits.
+    pub(crate) fn trees(&self, repos: &Path) -> Result<(SourceTree, SourceTree), String> {
+        let repository = self.repository(repos);
         let [before, after] = &self.commits;
         Ok((self.tree(&repository, before)?, self.tree(&repository, after)?))
     }
@@ -221,7 +226,7 @@ impl Drop for Objects {
     }
 }
 
-fn output(command: &mut Command) -> Result<Vec<u8>, String> {
+pub(crate) fn output(command: &mut Command) -> Result<Vec<u8>, String> {
     let run = command.stderr(Stdio::inherit()).output();
     let run = run.map_err(|error| format!("{command:?}: {error}"))?;
     if run.status.success() { Ok(run.stdout) } else { Err(format!("{command:?}: {}", run.status)) }

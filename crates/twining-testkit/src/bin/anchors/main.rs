@@ -1,12 +1,15 @@
 //! `anchors`: how well the extractor tells whether code is still what it was.
 //!
 //! Reads sets of fates (what became of every definition of a project between two commits, by the
-//! language's own parser) and the project's history, and prints two tables: how often a
-//! definition is called fresh, changed or changed in its signature rightly, and how well
-//! doubt tells which statements about code its maintainers dropped. A report, not a test.
+//! language's own parser) and the project's history, and prints tables: how often a definition is
+//! called fresh, changed or changed in its signature rightly; how often the search finds again
+//! what moved, and what it costs; and how well doubt tells which statements about code its
+//! maintainers dropped. A report, not a test.
 
+mod checkout;
 mod fates;
 mod history;
+mod searches;
 mod statements;
 
 use std::path::{Path, PathBuf};
@@ -15,8 +18,10 @@ use std::time::Duration;
 
 use clap::Parser;
 
+use crate::checkout::ScratchCheckout;
 use crate::fates::FateScore;
 use crate::history::{FateSet, SourceTree};
+use crate::searches::SearchScore;
 use crate::statements::StatementScore;
 
 #[derive(Parser)]
@@ -27,12 +32,15 @@ struct AnchorArguments {
     /// A folder of git repositories, each named as its set says: REPOS/<name> or REPOS/<name>/repo
     #[arg(long)]
     repos: PathBuf,
+    /// Also tell each search that went wrong, on the error stream
+    #[arg(long)]
+    misses: bool,
 }
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a program for people")]
 fn main() -> ExitCode {
-    let AnchorArguments { dir, repos } = AnchorArguments::parse();
-    match run(&dir, &repos) {
+    let AnchorArguments { dir, repos, misses } = AnchorArguments::parse();
+    match run(&dir, &repos, misses) {
         Ok(report) => {
             println!("{report}");
             ExitCode::SUCCESS
@@ -44,17 +52,23 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(dir: &Path, repos: &Path) -> Result<String, String> {
+fn run(dir: &Path, repos: &Path, show_misses: bool) -> Result<String, String> {
     let mut report = String::new();
     let (mut fates, mut statements, mut costs) = (Vec::new(), Vec::new(), Vec::new());
+    let mut searches = Vec::new();
     for file in history::sets(dir)? {
         let set = FateSet::read(&file)?;
         let (before, after) = set.trees(repos)?;
         fates.push((set.name.clone(), fates::score(&set, &before, &after)));
         statements.push((set.name.clone(), statements::score(&set, &before, &after)?));
         costs.push((set.name.clone(), Cost::of(&[&before, &after])));
+        let repository = set.repository(repos);
+        let checkout = ScratchCheckout::of(&repository, &set.commits[1])?;
+        let score = searches::score(&set, &checkout, &before, &after, show_misses)?;
+        searches.push((set.name.clone(), score));
     }
     report.push_str(&fate_table(&fates));
+    report.push_str(&search_table(&searches));
     report.push_str(&statement_table(&statements));
     report.push_str(&cost_table(&costs));
     Ok(report)
@@ -81,6 +95,48 @@ fn fate_table(sets: &[(String, FateScore)]) -> String {
     }
     text.push('\n');
     text
+}
+
+fn search_table(sets: &[(String, SearchScore)]) -> String {
+    let mut text = String::from(
+        "| percent, with the search | searches | no answer | orphaned P / R | found again P / R | \
+         drift P / R | signature P / R | CPU ms of a search, p50 / p95 / max |\n\
+         |---|---|---|---|---|---|---|---|\n",
+    );
+    for (name, score) in sets {
+        let ms = |percent| score.took(percent).as_millis();
+        text.push_str(&format!(
+            "| {name} | {} | {} | {} | {} | {} | {} | {} / {} / {} |\n",
+            score.searches(),
+            score.unknown,
+            pair(score.orphaned),
+            pair(score.found),
+            score.change.drift,
+            score.change.signature,
+            ms(50),
+            ms(95),
+            ms(100),
+        ));
+    }
+    let mean = |of: fn(&SearchScore) -> Hits| {
+        let all = sets.len().max(1) as f64;
+        let precision = sets.iter().map(|(_, score)| of(score).precision()).sum::<f64>() / all;
+        let recall = sets.iter().map(|(_, score)| of(score).recall()).sum::<f64>() / all;
+        format!("{precision:.1} / {recall:.1}")
+    };
+    text.push_str(&format!(
+        "| mean |  |  | {} | {} | {} | {} |  |\n",
+        mean(|score| score.orphaned),
+        mean(|score| score.found),
+        mean(|score| score.change.drift.0),
+        mean(|score| score.change.signature.0),
+    ));
+    text.push('\n');
+    text
+}
+
+fn pair(hits: Hits) -> String {
+    format!("{:.1} / {:.1}", hits.precision(), hits.recall())
 }
 
 fn statement_table(sets: &[(String, StatementScore)]) -> String {
