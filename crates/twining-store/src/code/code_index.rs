@@ -104,6 +104,20 @@ impl CodeIndex {
 
     /// What is at a path now. Reading stops at `until`; what is known by then is answered.
     pub fn source(&self, path: &str, until: Option<Instant>) -> Result<SourceLookup, StoreError> {
+        self.look_up(path, until, |path| self.is_listed(path))
+    }
+
+    /// The same for a path that git just named: it is not asked again.
+    pub(super) fn listed_source(&self, path: &str) -> Result<SourceLookup, StoreError> {
+        self.look_up(path, None, |_| true)
+    }
+
+    fn look_up(
+        &self,
+        path: &str,
+        until: Option<Instant>,
+        is_listed: impl Fn(&str) -> bool,
+    ) -> Result<SourceLookup, StoreError> {
         let Some(fingerprint) = self.tree.fingerprint(path)? else {
             return Ok(SourceLookup::Missing);
         };
@@ -115,7 +129,7 @@ impl CodeIndex {
         {
             return Ok(SourceLookup::Found(IndexedSource { blob: blob.clone(), file }));
         }
-        if known.is_none() && !self.is_listed(path) {
+        if known.is_none() && !is_listed(path) {
             return Ok(SourceLookup::Missing);
         }
         if until.is_some_and(|until| Instant::now() >= until) {
@@ -148,14 +162,23 @@ impl CodeIndex {
         path: &str,
         blob: &str,
     ) -> Result<Option<IndexedSource>, StoreError> {
-        let language = Language::of_path(path);
-        if let Some(file) = self.known_source(blob, language)? {
-            return Ok(Some(IndexedSource { blob: blob.to_owned(), file }));
+        if let Some(known) = self.known_blob(path, blob)? {
+            return Ok(Some(known));
         }
         let Some(bytes) = self.git().blobs(&[blob.to_owned()]).pop().flatten() else {
             return Ok(None);
         };
         Ok(Some(self.read_and_keep(path, &bytes)?))
+    }
+
+    /// The same, if it was read before.
+    pub(super) fn known_blob(
+        &self,
+        path: &str,
+        blob: &str,
+    ) -> Result<Option<IndexedSource>, StoreError> {
+        let file = self.known_source(blob, Language::of_path(path))?;
+        Ok(file.map(|file| IndexedSource { blob: blob.to_owned(), file }))
     }
 
     /// Files as a commit has them, or the staging area (`revision` empty), each with what it defines.

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use twining_code::{Definition, DefinitionKind, FEWEST_TOKENS, likeness};
 
-use super::code_index::CodeIndex;
+use super::code_index::{CodeIndex, IndexedSource};
 use super::outline::SourceOutline;
 use crate::error::StoreError;
-use crate::git::TreeChange;
+use crate::git::{BlobReader, TreeChange};
 
 /// How long one search may take.
 pub const MAX_SEARCH_TIME: Duration = Duration::from_secs(2);
@@ -81,8 +81,60 @@ impl CodeIndex {
         seen: &SeenDefinition,
         max_time: Duration,
     ) -> Result<DefinitionSearch, StoreError> {
+        MovedSearch::new(self, max_time).run(seen)
+    }
+
+    /// Where these changes put a definition that they took from its place, if they did.
+    pub fn moved_by(
+        &self,
+        path: &str,
+        definition: &Definition,
+        changes: &[TreeChange],
+    ) -> Result<Option<(String, Definition)>, StoreError> {
+        let trail =
+            Trail { path: path.to_owned(), definition: definition.clone(), commit: String::new() };
+        let best = MovedSearch::new(self, MAX_SEARCH_TIME).best_candidate(&trail, changes)?;
+        Ok(best.map(|candidate| (candidate.path, candidate.definition)))
+    }
+
+    /// The same for what is not committed yet.
+    pub fn moved_uncommitted(
+        &self,
+        path: &str,
+        definition: &Definition,
+    ) -> Result<Option<(String, Definition)>, StoreError> {
+        let trail =
+            Trail { path: path.to_owned(), definition: definition.clone(), commit: String::new() };
+        let best = MovedSearch::new(self, MAX_SEARCH_TIME).moved_in_working_tree(&trail)?;
+        Ok(best.map(|candidate| (candidate.path, candidate.definition)))
+    }
+
+    /// Whether the working tree has a definition of this name at the path.
+    fn is_at(&self, path: &str, definition: &Definition) -> Result<bool, StoreError> {
+        let source = self.source(path, None)?.found();
+        Ok(source.is_some_and(|source| at(&source.file, definition).is_some()))
+    }
+}
+
+/// One search, with a git that it asks for versions of files.
+struct MovedSearch<'i> {
+    index: &'i CodeIndex,
+    blobs: BlobReader,
+    until: Instant,
+}
+
+impl MovedSearch<'_> {
+    fn new(index: &CodeIndex, max_time: Duration) -> MovedSearch<'_> {
         let until = Instant::now() + max_time;
-        if !self.git().has_commit(&seen.commit) {
+        MovedSearch { index, blobs: BlobReader::new(index.git()), until }
+    }
+
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.until
+    }
+
+    fn run(&mut self, seen: &SeenDefinition) -> Result<DefinitionSearch, StoreError> {
+        if !self.index.git().has_commit(&seen.commit) {
             return Ok(DefinitionSearch::Unknown);
         }
         let mut trail = Trail {
@@ -92,28 +144,28 @@ impl CodeIndex {
         };
         let mut left_in = None;
         for hop in 0..MAX_HOPS {
-            if Instant::now() >= until {
+            if self.is_over() {
                 return Ok(DefinitionSearch::Unknown);
             }
-            if hop > 0 && self.is_at(&trail.path, &trail.definition)? {
+            if hop > 0 && self.index.is_at(&trail.path, &trail.definition)? {
                 return Ok(found(&trail, left_in));
             }
-            let Some(vanished) = self.vanished_in(&trail, until)? else {
+            let Some(vanished) = self.vanished_in(&trail)? else {
                 return Ok(DefinitionSearch::Unknown);
             };
             let Vanished::In(commit) = vanished else {
                 // HEAD has it still: the working tree moved it.
                 return match self.moved_in_working_tree(&trail)? {
                     Some(candidate) => Ok(found(&Trail::at(candidate, &trail.commit), None)),
-                    None => self.same_elsewhere(seen, left_in, until),
+                    None => self.same_elsewhere(seen, left_in),
                 };
             };
-            let changes = self.git().changes_of_commit(&commit);
+            let changes = self.index.git().changes_of_commit(&commit);
             if let Some(last) = self.before(&trail, &changes)? {
                 trail.definition = last;
             }
-            let Some(next) = self.best_candidate(&trail, &changes, until)? else {
-                return self.same_elsewhere(seen, Some(commit), until);
+            let Some(next) = self.best_candidate(&trail, &changes)? else {
+                return self.same_elsewhere(seen, Some(commit));
             };
             trail = Trail::at(next, &commit);
             left_in = Some(commit);
@@ -125,28 +177,26 @@ impl CodeIndex {
     /// and removed in another, or in the working tree. Only one that was not there then counts,
     /// and only if it is the only one.
     fn same_elsewhere(
-        &self,
+        &mut self,
         seen: &SeenDefinition,
         left_in: Option<String>,
-        until: Instant,
     ) -> Result<DefinitionSearch, StoreError> {
         let wanted = &seen.definition;
-        let changes = self.git().changes_between(&seen.commit, "HEAD");
-        let mut paths = self.git().uncommitted();
-        paths.extend(changes.into_iter().filter_map(|change| Some(change.after?.path)));
+        let mut paths = self.index.git().uncommitted();
+        paths.extend(self.index.git().written_between(&seen.commit, "HEAD"));
         paths.retain(|path| same_extension(path, &seen.path));
         paths.sort_unstable();
         paths.dedup();
         if paths.len() > MOST_CHANGED {
-            let named = self.git().files_with_word(wanted.last_name());
+            let named = self.index.git().files_with_word(wanted.last_name());
             paths.retain(|path| named.contains(path));
         }
         let mut same: Vec<(String, Definition)> = Vec::new();
         for path in paths {
-            if Instant::now() >= until {
+            if self.is_over() {
                 return Ok(DefinitionSearch::Unknown);
             }
-            let Some(now) = self.source(&path, None)?.found() else { continue };
+            let Some(now) = self.index.listed_source(&path)?.found() else { continue };
             let is_same = |found: &&Definition| {
                 found.kind == wanted.kind
                     && found.is_same_code(wanted)
@@ -155,8 +205,8 @@ impl CodeIndex {
             let mut found: Vec<Definition> =
                 pieces(&now.file, wanted).iter().filter(is_same).cloned().collect();
             if !found.is_empty() {
-                let then = self.git().blobs(&[format!("{}:./{path}", seen.commit)]).pop().flatten();
-                let then = then.map(|bytes| self.read_and_keep(&path, &bytes)).transpose()?;
+                let then = self.blobs.read(&format!("{}:./{path}", seen.commit));
+                let then = then.map(|bytes| self.index.read_and_keep(&path, &bytes)).transpose()?;
                 found.retain(|found| {
                     then.as_ref().is_none_or(|then| at(&then.file, found).is_none())
                 });
@@ -174,46 +224,15 @@ impl CodeIndex {
         })
     }
 
-    /// Where these changes put a definition that they took from its place, if they did.
-    pub fn moved_by(
-        &self,
-        path: &str,
-        definition: &Definition,
-        changes: &[TreeChange],
-    ) -> Result<Option<(String, Definition)>, StoreError> {
-        let trail =
-            Trail { path: path.to_owned(), definition: definition.clone(), commit: String::new() };
-        let best = self.best_candidate(&trail, changes, Instant::now() + MAX_SEARCH_TIME)?;
-        Ok(best.map(|candidate| (candidate.path, candidate.definition)))
-    }
-
-    /// The same for what is not committed yet.
-    pub fn moved_uncommitted(
-        &self,
-        path: &str,
-        definition: &Definition,
-    ) -> Result<Option<(String, Definition)>, StoreError> {
-        let trail =
-            Trail { path: path.to_owned(), definition: definition.clone(), commit: String::new() };
-        let best = self.moved_in_working_tree(&trail)?;
-        Ok(best.map(|candidate| (candidate.path, candidate.definition)))
-    }
-
-    /// Whether the working tree has a definition of this name at the path.
-    fn is_at(&self, path: &str, definition: &Definition) -> Result<bool, StoreError> {
-        let source = self.source(path, None)?.found();
-        Ok(source.is_some_and(|source| at(&source.file, definition).is_some()))
-    }
-
     /// The commit after which the definition is no longer at its place.
-    fn vanished_in(&self, trail: &Trail, until: Instant) -> Result<Option<Vanished>, StoreError> {
-        let Some(commits) = self.git().commits_of_file(&trail.commit, &trail.path) else {
+    fn vanished_in(&mut self, trail: &Trail) -> Result<Option<Vanished>, StoreError> {
+        let Some(commits) = self.index.git().commits_of_file(&trail.commit, &trail.path) else {
             return Ok(None);
         };
         let (mut first, mut end) = (0, commits.len());
         // The first commit that does not have it is in `first..end`, or there is none.
         while first < end {
-            if Instant::now() >= until {
+            if self.is_over() {
                 return Ok(None);
             }
             let middle = usize::midpoint(first, end);
@@ -226,16 +245,29 @@ impl CodeIndex {
         Ok(Some(commits.get(first).map_or(Vanished::NotYet, |commit| Vanished::In(commit.clone()))))
     }
 
-    fn is_in_commit(&self, commit: &str, trail: &Trail) -> Result<bool, StoreError> {
+    fn is_in_commit(&mut self, commit: &str, trail: &Trail) -> Result<bool, StoreError> {
         let name = format!("{commit}:./{}", trail.path);
-        let Some(bytes) = self.git().blobs(&[name]).pop().flatten() else { return Ok(false) };
-        let source = self.read_and_keep(&trail.path, &bytes)?;
+        let Some(bytes) = self.blobs.read(&name) else { return Ok(false) };
+        let last_name = trail.definition.last_name().as_bytes();
+        if memchr::memmem::find(&bytes, last_name).is_none() {
+            return Ok(false);
+        }
+        let source = self.index.read_and_keep(&trail.path, &bytes)?;
         Ok(at(&source.file, &trail.definition).is_some())
+    }
+
+    /// What a version in git defines, read now if it is not known yet.
+    fn blob_source(&mut self, path: &str, blob: &str) -> Result<Option<IndexedSource>, StoreError> {
+        if let Some(known) = self.index.known_blob(path, blob)? {
+            return Ok(Some(known));
+        }
+        let bytes = self.blobs.read(blob);
+        bytes.map(|bytes| self.index.read_and_keep(path, &bytes)).transpose()
     }
 
     /// The definition as it was just before these changes.
     fn before(
-        &self,
+        &mut self,
         trail: &Trail,
         changes: &[TreeChange],
     ) -> Result<Option<Definition>, StoreError> {
@@ -244,16 +276,15 @@ impl CodeIndex {
             .filter_map(|change| change.before.as_ref())
             .find(|before| before.path == trail.path);
         let Some(before) = before else { return Ok(None) };
-        let source = self.source_of_blob(&before.path, &before.object)?;
+        let source = self.blob_source(&before.path, &before.object)?;
         Ok(source.and_then(|source| at(&source.file, &trail.definition).cloned()))
     }
 
     /// The definition that a commit added and that is likeliest to be the one that left.
     fn best_candidate(
-        &self,
+        &mut self,
         trail: &Trail,
         changes: &[TreeChange],
-        until: Instant,
     ) -> Result<Option<Candidate>, StoreError> {
         let mut read = Vec::new();
         for change in changes {
@@ -261,12 +292,18 @@ impl CodeIndex {
             if !same_extension(&after.path, &trail.path) {
                 continue;
             }
-            if Instant::now() >= until {
+            if self.is_over() {
                 break;
             }
-            let Some(now) = self.source_of_blob(&after.path, &after.object)? else { continue };
+            let is_as_before =
+                change.before.as_ref().is_some_and(|before| before.object == after.object);
+            // Renamed as it is: it defines nothing new, except where the definition was.
+            if is_as_before && change.before.as_ref().is_some_and(|old| old.path != trail.path) {
+                continue;
+            }
+            let Some(now) = self.blob_source(&after.path, &after.object)? else { continue };
             let before = match &change.before {
-                Some(before) => self.source_of_blob(&before.path, &before.object)?,
+                Some(before) => self.blob_source(&before.path, &before.object)?,
                 None => None,
             };
             read.push(OutlineChange {
@@ -280,15 +317,16 @@ impl CodeIndex {
     }
 
     /// The same for what is not committed yet.
-    fn moved_in_working_tree(&self, trail: &Trail) -> Result<Option<Candidate>, StoreError> {
+    fn moved_in_working_tree(&mut self, trail: &Trail) -> Result<Option<Candidate>, StoreError> {
         let mut read = Vec::new();
-        for path in self.git().uncommitted() {
+        for path in self.index.git().uncommitted() {
             if !same_extension(&path, &trail.path) {
                 continue;
             }
-            let Some(now) = self.source(&path, None)?.found() else { continue };
-            let committed = self.git().blobs(&[format!("HEAD:./{path}")]).pop().flatten();
-            let before = committed.map(|bytes| self.read_and_keep(&path, &bytes)).transpose()?;
+            let Some(now) = self.index.listed_source(&path)?.found() else { continue };
+            let committed = self.blobs.read(&format!("HEAD:./{path}"));
+            let before =
+                committed.map(|bytes| self.index.read_and_keep(&path, &bytes)).transpose()?;
             let before = before.map(|source| source.file);
             read.push(OutlineChange {
                 old_path: before.is_some().then(|| path.clone()),

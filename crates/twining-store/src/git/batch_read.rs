@@ -12,7 +12,7 @@ use super::repository::Git;
 use crate::disk::layout::FOLDER;
 
 /// Bytes of one source, of one file of records, and of all that one question is answered with.
-const MAX_SOURCE_BYTES: usize = 1024 * 1024;
+pub(super) const MAX_SOURCE_BYTES: usize = 1024 * 1024;
 const MAX_RECORD_FILE_BYTES: usize = 64 * 1024 * 1024;
 const MAX_BYTES: usize = 256 * 1024 * 1024;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::commit_range::{TreeChange, raw_changes};
-use super::repository::{Git, is_hash, is_plain};
+use super::repository::{Git, is_hash, is_plain, plain_diff};
 
 /// Commits of one file that are looked at.
 const COMMITS: &str = "--max-count=5000";
@@ -53,6 +53,15 @@ impl Git {
         let words =
             ["diff-tree", "-r", "-z", "--raw", "-M", "--relative", "--no-commit-id", before, after];
         raw_changes(&self.printed(&words).unwrap_or_default(), "")
+    }
+
+    /// The files below this folder that a later commit has and an earlier one has not so.
+    pub(crate) fn written_between(&self, before: &str, after: &str) -> Vec<String> {
+        let words = plain_diff(
+            &["diff-tree", "-r", "--name-only", "--diff-filter=d", "--relative"],
+            &[before, after],
+        );
+        self.names(&words).unwrap_or_default()
     }
 
     /// What is staged, with renames followed.

@@ -5,6 +5,7 @@
 //! repository, and the query may concern another.
 
 mod batch_read;
+mod blob_reader;
 mod branch;
 mod branch_commit;
 mod code_history;
@@ -15,6 +16,7 @@ mod repository;
 #[cfg(test)]
 mod tests;
 
+pub use blob_reader::BlobReader;
 pub use branch::{BranchChanges, Changes};
 pub use branch_commit::{BranchCommit, BranchCommitError};
 pub use code_history::FileCommit;

@@ -46,6 +46,19 @@ fn repository() -> (tempfile::TempDir, Git) {
 }
 
 #[test]
+fn a_reader_goes_on_after_a_name_that_is_none_and_a_file_that_is_too_large() {
+    let (dir, git) = repository();
+    std::fs::write(dir.path().join("large"), vec![b'x'; 2 << 20]).expect("writes");
+    for step in [&["add", "."][..], &["commit", "-q", "-m", "two"]] {
+        assert!(git.run_in_throwaway(step).expect("git runs"), "{step:?}");
+    }
+    let mut reader = BlobReader::new(&git);
+    let names = ["HEAD:nothing", "HEAD:large", "HEAD:src", "HEAD", "a\nb", "", "HEAD:src/a b.rs"];
+    let read = names.map(|name| reader.read(name));
+    assert_eq!(read, [None, None, None, None, None, None, Some(b"x".to_vec())]);
+}
+
+#[test]
 fn one_question_answers_for_many_files_and_from_a_directory_below() {
     let (dir, git) = repository();
     let files = ["src/a b.rs", "src/[x].rs", "src/?.rs", "nothing.rs", "--all"].map(str::to_owned);
