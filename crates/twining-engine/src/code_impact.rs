@@ -5,6 +5,7 @@
 //! to change together.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -17,7 +18,8 @@ use twining_store::{TextFile, View};
 
 use crate::agents::{current_claims, overlapping};
 use crate::anchors::{
-    CodeMention, CodeNote, CompanionFile, anchors_at, companions, described, mentions, named_place,
+    AnchorLookup, CodeMention, CodeNote, CompanionFile, companions, described, is_assumed,
+    mentions, named_place,
 };
 use crate::engine::Engine;
 use crate::failure::Failure;
@@ -31,6 +33,8 @@ const MAX_RECORDS: usize = 30;
 const MAX_EXAMINED: usize = 1000;
 const MAX_PLACES: usize = 40;
 const MAX_GUARDS: usize = 10;
+/// How long records from before may be looked up.
+const ASSUMING_TIME: Duration = Duration::from_secs(2);
 
 /// A record on the code.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -43,6 +47,9 @@ pub struct ImpactRecord {
     pub at: String,
     /// Whether it is a decision in force.
     pub binds: bool,
+    /// It is from before there were anchors: bound to what its time had.
+    #[serde(skip_serializing_if = "fields::is_false")]
+    pub assumed: bool,
     /// How the code it speaks of is now, if there is something to say.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<CodeNote>,
@@ -106,9 +113,11 @@ impl Engine {
         let scope = Scope::read(place.path());
         let mut impact = CodeImpact { at: place.to_string(), ..CodeImpact::default() };
         self.store().view(|view| {
-            impact.records = self.records_on(view, &place)?;
+            let lookup = AnchorLookup::new(Some(code), view, Instant::now() + ASSUMING_TIME);
+            impact.records = self.records_on(view, &lookup, &place)?;
             (impact.mentioned_in, impact.omitted_count, impact.tests) =
-                mentioned(code, view, &place)?;
+                mentioned(code, &lookup, &place)?;
+            self.queue_unbound(lookup);
             Ok::<_, Failure>(())
         })?;
         let named = features.iter().filter(|feature| {
@@ -155,10 +164,15 @@ impl Engine {
         named.map(|guard| (guard.id.clone(), guard.say.clone())).take(MAX_GUARDS).collect()
     }
 
-    fn records_on(&self, view: &View<'_>, place: &Place) -> Result<Vec<ImpactRecord>, Failure> {
+    fn records_on(
+        &self,
+        view: &View<'_>,
+        lookup: &AnchorLookup<'_>,
+        place: &Place,
+    ) -> Result<Vec<ImpactRecord>, Failure> {
         let mut anchors = match place.name() {
-            Some(_) => anchors_at(view, place)?,
-            None => view.anchors().in_file(place.path())?,
+            Some(_) => lookup.at_place(place, MAX_EXAMINED)?,
+            None => lookup.in_file(place.path())?,
         };
         anchors.sort_by(|a, b| b.id.cmp(&a.id));
         anchors.truncate(MAX_EXAMINED);
@@ -180,6 +194,7 @@ impl Engine {
             summary: fields::summary(&summary),
             at: anchor.at.to_string(),
             binds,
+            assumed: is_assumed(&anchor),
             code: notes.get(&anchor.of).cloned(),
         };
         Ok(found.into_iter().map(record).collect())
@@ -190,7 +205,7 @@ impl Engine {
 /// of them there are, and those in tests.
 fn mentioned(
     code: &CodeIndex,
-    view: &View<'_>,
+    lookup: &AnchorLookup<'_>,
     place: &Place,
 ) -> Result<(Vec<MentioningPlace>, u64, Vec<String>), Failure> {
     let (mut found, mut tests) = (Vec::new(), Vec::new());
@@ -199,7 +214,7 @@ fn mentioned(
             tests.push(at.to_string());
             continue;
         }
-        let records = view.anchors().at_place(&at, MAX_RECORDS)?;
+        let records = lookup.at_place(&at, MAX_RECORDS)?;
         let records = records.iter().map(|anchor| anchor.of.id().to_owned()).collect();
         found.push(MentioningPlace { at: at.to_string(), of, records });
     }

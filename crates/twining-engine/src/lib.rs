@@ -83,10 +83,10 @@ pub use governance::{
     SuggestModeOutcome, TurnsInput, TurnsOutcome, UserPolicy,
 };
 pub use graph::{
-    AddEntityInput, AddRelationInput, AddedOutcome, DerivedNeighbor, GraphEdgeSummary, GraphInput,
-    GraphLevel, GraphNodeSummary, GraphOutcome, GraphQueryInput, GraphQueryOutcome, Neighbor,
-    NeighborsInput, NeighborsOutcome, PathInput, PathOutcome, PathStep, PruneInput, PruneOutcome,
-    PrunedEntity, RelationDirection,
+    AddEntityInput, AddRelationInput, AddedOutcome, DerivedEntity, DerivedNeighbor,
+    GraphEdgeSummary, GraphInput, GraphLevel, GraphNodeSummary, GraphOutcome, GraphQueryInput,
+    GraphQueryOutcome, Neighbor, NeighborsInput, NeighborsOutcome, PathInput, PathOutcome,
+    PathStep, PruneInput, PruneOutcome, PrunedEntity, RelationDirection,
 };
 pub use hook_queue::QueueOutcome;
 pub use input_types::TestCountsInput;

@@ -62,7 +62,7 @@ pub struct WhyTrace {
     pub guard: Option<String>,
 }
 
-/// A commit that changed the definition.
+/// A commit that changed the definition, or the file.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct WhyCommit {
     /// Its hash.
@@ -103,7 +103,8 @@ pub struct WhySections {
     /// What guards stopped here, the newest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub traces: Vec<WhyTrace>,
-    /// Commits that changed the definition that was asked for, the newest first.
+    /// Commits that changed the definition that was asked for; of a file those that are linked
+    /// with its decisions, and the last that touched it. The newest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commits: Vec<WhyCommit>,
     /// Where it was before.
@@ -133,9 +134,9 @@ impl Engine {
         sections.rules = rules.map(|(id, say)| WhyRule { id, say: line(&say) }).collect();
         sections.evidence = self.evidence_on(&scope);
         sections.traces = self.stopped_at(scope.as_str())?;
-        if given.name.is_some()
-            && let Ok(place) = named_place(code, asked, self.store().root())
-        {
+        if given.name.is_none() {
+            sections.commits = commits_of_file(code, scope.as_str(), explained);
+        } else if let Ok(place) = named_place(code, asked, self.store().root()) {
             sections.commits = commits_of(code, &place, explained)?;
         }
         Ok(sections)
@@ -236,22 +237,56 @@ fn commits_of(
             _ => false,
         };
         if !is_same {
-            let linked = explained.decisions.iter().find(|listed| {
-                listed.commit_hashes.iter().any(|hash| commit.hash.starts_with(hash.as_str()))
-            });
-            found.push(WhyCommit {
-                commit: commit.hash.clone(),
-                timestamp: Time::from_ms(commit.seconds.saturating_mul(1000)).to_string(),
-                pull_request: pull_request(&commit.subject),
-                subject: line(&commit.subject),
-                decision: linked.map(|listed| listed.id.to_string()),
-            });
+            let at = Time::from_ms(commit.seconds.saturating_mul(1000));
+            found.push(why_commit(&commit.hash, at, &commit.subject, explained));
         }
         if found.len() == MAX_LISTED {
             break;
         }
     }
     Ok(found)
+}
+
+/// The commits that are linked with what is listed, and the last ones that touched a file.
+fn commits_of_file(code: &CodeIndex, path: &str, explained: &WhyOutcome) -> Vec<WhyCommit> {
+    let mut found: Vec<WhyCommit> = Vec::new();
+    for commit in code.git().commits_touching(path, MAX_LISTED) {
+        let at = Time::from_ms(commit.seconds.saturating_mul(1000));
+        found.push(why_commit(&commit.hash, at, &commit.subject, explained));
+    }
+    let in_force = explained.decisions.iter().filter(|listed| listed.status.binds());
+    let mut linked: Vec<&String> = in_force.flat_map(|listed| &listed.commit_hashes).collect();
+    linked.retain(|hash| found.iter().all(|known| !known.commit.starts_with(hash.as_str())));
+    let linked = linked.into_iter().take(MAX_LISTED).filter_map(|hash| code.git().commit(hash));
+    let linked: Vec<WhyCommit> = linked
+        .map(|commit| why_commit(&commit.hash, commit.at, &commit.subject, explained))
+        .collect();
+    // What a decision is linked with says more than what came last.
+    let is_unlinked = |commit: &WhyCommit| commit.decision.is_none();
+    while found.len() + linked.len() > MAX_LISTED
+        && let Some(last) = found.iter().rposition(is_unlinked)
+    {
+        found.remove(last);
+    }
+    found.extend(linked);
+    found.sort_by(|a, b| b.timestamp.cmp(&a.timestamp));
+    found.dedup_by(|a, b| a.commit == b.commit);
+    found.truncate(MAX_LISTED);
+    found
+}
+
+fn why_commit(hash: &str, at: Time, subject: &str, explained: &WhyOutcome) -> WhyCommit {
+    let linked = explained
+        .decisions
+        .iter()
+        .find(|listed| listed.commit_hashes.iter().any(|linked| hash.starts_with(linked.as_str())));
+    WhyCommit {
+        commit: hash.to_owned(),
+        timestamp: at.to_string(),
+        pull_request: pull_request(subject),
+        subject: line(subject),
+        decision: linked.map(|listed| listed.id.to_string()),
+    }
 }
 
 /// `#123` of a subject that ends with `(#123)`.

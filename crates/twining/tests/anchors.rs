@@ -416,6 +416,42 @@ fn a_record_from_before_is_bound_on_first_sight_and_written_down_when_asked() {
 }
 
 #[test]
+fn a_record_from_before_counts_where_anchors_are_asked_for() {
+    let repository = Repository::new();
+    repository.write("src/hash.rs", HASH);
+    repository.write(".twining/config.yml", "code:\n  index: false\n");
+    repository.commit("start");
+    let old = ["decide", "Hash passwords with bcrypt, cost 12", "--why", "slow on purpose"];
+    let named = ["--affected-files", "src/hash.rs", "--affected-symbols", "hash_password"];
+    let decided = repository.told(&[&old[..], &named].concat());
+    let posted =
+        repository.told(&["post", "warning", "`verify` is slow", "--scope", "src/hash.rs"]);
+    repository.write(".twining/config.yml", "code:\n  index: true\n");
+    repository.commit("decide");
+
+    let impact = repository.told(&["impact", "src/hash.rs#hash_password"]);
+    let records = &impact["code"]["records"];
+    assert_eq!(records[0]["id"], decided["id"], "{impact}");
+    assert_eq!(records[0]["assumed"], true, "{impact}");
+    let impact = repository.told(&["impact", "src/hash.rs"]);
+    let both = impact["code"]["records"].as_array().expect("a list");
+    assert!(both.iter().any(|record| record["id"] == posted["id"]), "{impact}");
+    let why = repository.told(&["why", "src/hash.rs#hash_password"]);
+    assert_eq!(why["decisions"][0]["matched"], "definition", "{why}");
+    assert_eq!(why["decisions"][0]["assumed"], true, "{why}");
+
+    let argon = HASH.replace("bcrypt::hash_with_salt", "argon2::hash_with_salt");
+    repository.write("src/hash.rs", &argon);
+    let drift = repository.run(&["drift", "--json"]);
+    assert_eq!(drift.code, 3, "{drift:?}");
+    let drift: Value = serde_json::from_str(&drift.stdout).expect("JSON");
+    let findings = drift["findings"].as_array().expect("a list");
+    let ours = findings.iter().find(|finding| finding["id"] == decided["id"]);
+    assert!(ours.is_some_and(|ours| ours["assumed"] == true), "{drift}");
+    assert!(!repository.file(".twining/anchors.jsonl").exists(), "nothing is written unasked");
+}
+
+#[test]
 fn a_function_that_was_split_says_which_word_left_it() {
     let shop = Shop::new();
     let (head, tail) = HASH.split_once("    let cost").expect("a body");
@@ -668,6 +704,20 @@ fn the_code_itself_is_told_beside_the_graph_and_written_nowhere() {
     let (_, importer) = links("src/login.rs");
     assert!(importer.contains(&link("imports", "outgoing", "src/hash.rs")), "{importer:?}");
 
+    let found = shop.repository.told(&["graph-query", "verify"]);
+    assert_eq!(found["entities"], serde_json::json!([]), "nobody recorded it: {found}");
+    let verify = &found["derived"][0];
+    assert_eq!((&verify["at"], &verify["derived"]), (&"src/hash.rs#verify".into(), &true.into()));
+    let links = verify["links"].as_array().expect("a list");
+    let mentions = |link: &&Value| link["relation"] == "mentions" && link["derived"] == true;
+    let by = links.iter().filter(mentions).map(|link| &link["at"]);
+    assert!(by.into_iter().any(|at| at == "src/login.rs#login"), "{found}");
+    let found = shop.repository.told(&["graph-query", "hash_password", "--type", "function"]);
+    assert_eq!(found["derived"][0]["entity_id"], found["entities"][0]["id"], "{found}");
+    let found = shop.repository.told(&["graph-query", "login", "--type", "file"]);
+    let files = found["derived"].as_array().expect("a list").iter().map(|file| &file["at"]);
+    assert_eq!(files.collect::<Vec<_>>(), ["src/login.rs", "tests/login.rs"], "{found}");
+
     let path = shop.repository.told(&["path", "src/login.rs", "hash_password"]);
     assert_eq!(path["found"], true, "{path}");
     let steps = path["path"].as_array().expect("a list");
@@ -706,6 +756,20 @@ fn one_question_tells_the_rules_proofs_stops_commits_and_moves_of_a_place() {
     let login = shop.repository.told(&["why", "src/login.rs#login"]);
     assert_eq!(login["commits"][0]["pull_request"], "#7", "{login}");
     assert!(login.get("rules").is_none() && login.get("traces").is_none(), "{login}");
+    let file = shop.repository.told(&["why", "src/login.rs"]);
+    let commits = file["commits"].as_array().expect("a list");
+    assert_eq!(commits.len(), 3, "every commit that touched the file: {file}");
+    assert_eq!(commits[2]["pull_request"], "#7", "{file}");
+    let first = shop.repository.git(&["rev-list", "--max-parents=0", "HEAD"]);
+    shop.repository.told(&["link-commit", &shop.decision, first.trim()]);
+    for cost in 15..20 {
+        shop.write("src/hash.rs", &HASH.replace("12", &cost.to_string()));
+        shop.repository.commit("raise the cost");
+    }
+    let file = shop.repository.told(&["why", "src/hash.rs"]);
+    let commits = file["commits"].as_array().expect("a list");
+    assert_eq!(commits.len(), 5, "{file}");
+    assert_eq!(commits[4]["decision"], shop.decision.as_str(), "the linked one stays: {file}");
 
     shop.repository.git(&["mv", "src/hash.rs", "src/password.rs"]);
     shop.repository.commit("move");

@@ -3,6 +3,8 @@
 //!
 //! Kept in `code.db` and nowhere else; `confirm --all-fresh` writes them down.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use twining_model::{Anchor, AnchorEvent, AnchorRole, AnchoredRecord, Id, Place, Time, limits};
@@ -53,6 +55,67 @@ pub(crate) fn assumed_anchors(
         }
         None => AssumedAnchors::Known(Vec::new()),
     })
+}
+
+/// Records from before that are looked at for one file.
+const MAX_OLD: usize = 200;
+
+/// Anchors by place, with those of records from before.
+pub(crate) struct AnchorLookup<'a> {
+    code: Option<&'a CodeIndex>,
+    view: &'a View<'a>,
+    until: Instant,
+    assumed: RefCell<BTreeMap<String, Vec<Anchor>>>,
+    not_yet: RefCell<Vec<AnchoredRecord>>,
+}
+
+impl<'a> AnchorLookup<'a> {
+    /// Looks until this moment for what records from before were bound to.
+    pub(crate) fn new(code: Option<&'a CodeIndex>, view: &'a View<'a>, until: Instant) -> Self {
+        let (assumed, not_yet) = (RefCell::default(), RefCell::default());
+        Self { code, view, until, assumed, not_yet }
+    }
+
+    /// The anchors in a file.
+    pub(crate) fn in_file(&self, path: &str) -> Result<Vec<Anchor>, Failure> {
+        let mut anchors = self.view.anchors().in_file(path)?;
+        anchors.extend(self.assumed_in(path)?);
+        Ok(anchors)
+    }
+
+    /// The anchors at a place, of the written ones at most so many.
+    pub(crate) fn at_place(&self, place: &Place, limit: usize) -> Result<Vec<Anchor>, Failure> {
+        let mut anchors = self.view.anchors().at_place(place, limit)?;
+        anchors.extend(self.assumed_in(place.path())?.into_iter().filter(|it| it.at == *place));
+        Ok(anchors)
+    }
+
+    /// Those of records from before in a file.
+    pub(crate) fn assumed_in(&self, path: &str) -> Result<Vec<Anchor>, Failure> {
+        let Some(code) = self.code else { return Ok(Vec::new()) };
+        if let Some(known) = self.assumed.borrow().get(path) {
+            return Ok(known.clone());
+        }
+        let mut found = Vec::new();
+        for record in self.view.anchors().unbound(path, MAX_OLD)? {
+            // The first is looked up whatever the time: on a busy machine none would be, every time.
+            let is_first = found.is_empty() && self.assumed.borrow().is_empty();
+            let until = (!is_first).then_some(self.until);
+            match assumed_anchors(code, self.view, &record, until)? {
+                AssumedAnchors::Known(anchors) => {
+                    found.extend(anchors.into_iter().filter(|anchor| anchor.at.path() == path));
+                }
+                AssumedAnchors::NotYet(_) => self.not_yet.borrow_mut().push(record),
+            }
+        }
+        self.assumed.borrow_mut().insert(path.to_owned(), found.clone());
+        Ok(found)
+    }
+
+    /// Records that there was no time for.
+    pub(crate) fn not_yet(self) -> Vec<AnchoredRecord> {
+        self.not_yet.into_inner()
+    }
 }
 
 /// Looks again if another commit is checked out than when it was looked up: a rebase may have put
@@ -128,9 +191,16 @@ fn lines(captured: &Captured, record: &AnchoredRecord, old: &OldRecord) -> Vec<A
     places.map(line).collect()
 }
 
+/// Whether anything was ever written about a record's code. That a finding about it is kept says
+/// nothing of that.
+pub(crate) fn is_bound(view: &View<'_>, record: &AnchoredRecord) -> Result<bool, StoreError> {
+    let history = view.anchors().history(record)?;
+    Ok(history.iter().any(|line| line.event() != Some(AnchorEvent::Kept)))
+}
+
 /// A record that was never bound and names files; none of others.
 fn old_record(view: &View<'_>, record: &AnchoredRecord) -> Result<Option<OldRecord>, StoreError> {
-    if !view.anchors().history(record)?.is_empty() {
+    if is_bound(view, record)? {
         return Ok(None);
     }
     let old = match record {

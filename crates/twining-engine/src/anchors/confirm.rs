@@ -11,6 +11,7 @@ use twining_model::{
 use twining_store::code::{CodeIndex, DefinitionSearch};
 use twining_store::{DecisionFilter, Durability, View};
 
+use crate::anchors::assumed::is_bound;
 use crate::anchors::capture::{AnchoredPlace, CapturedPlace, capture_place, signed};
 use crate::anchors::freshness::{CodeState, JudgedAnchor, Judging};
 use crate::anchors::lookup::all_anchors;
@@ -362,7 +363,7 @@ fn old_records(view: &View<'_>) -> Result<Vec<AnchoredRecord>, Failure> {
     records.extend(entries.into_iter().map(|(id, _)| AnchoredRecord::Entry(id)));
     let mut unbound = Vec::new();
     for record in records {
-        if view.anchors().history(&record)?.is_empty() {
+        if !is_bound(view, &record)? {
             unbound.push(record);
         }
     }

@@ -1,6 +1,7 @@
 //! Drift: what a change of code does to the records on it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,8 +11,9 @@ use twining_store::View;
 use twining_store::code::{CodeIndex, CodeVersion};
 use twining_store::git::TreeChange;
 
+use crate::anchors::assumed::AnchorLookup;
 use crate::anchors::freshness::{CodeState, Judging, seen_definition};
-use crate::anchors::lookup::all_anchors;
+use crate::anchors::lookup::{all_anchors, is_assumed};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::fields;
@@ -19,6 +21,8 @@ use crate::sarif::{sarif_log, sarif_result};
 
 /// Findings that are listed.
 const MAX_LISTED: usize = 200;
+/// How long records from before may be looked up.
+const ASSUMING_TIME: Duration = Duration::from_secs(2);
 
 /// Which change to look at.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -74,6 +78,9 @@ pub struct DriftFinding {
     pub to: Option<String>,
     /// Whether it is a decision in force, which somebody must confirm, reconsider or supersede.
     pub binds: bool,
+    /// It is from before there were anchors: bound to what its time had.
+    #[serde(skip_serializing_if = "fields::is_false")]
+    pub assumed: bool,
     /// The commit of the range whose message confirms it: `Twining-Confirms: ID`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirmed_in: Option<String>,
@@ -146,13 +153,15 @@ struct Comparison {
     changed_paths: Vec<String>,
     /// Records that a commit in between confirms, and which.
     confirmed: BTreeMap<String, String>,
+    /// Whether records from before are looked up: that takes longer than a hook may.
+    with_assumed: bool,
 }
 
 impl Engine {
     /// Finds the records whose code a change makes doubtful, moves or removes.
     pub fn drift(&self, input: &DriftInput) -> Result<DriftOutcome, Failure> {
         let code = self.code_here()?;
-        self.drift_between(code, Comparison::of(code, input)?)
+        self.drift_between(code, Comparison { with_assumed: true, ..Comparison::of(code, input)? })
     }
 
     /// The same for files of an uncommitted change, or of what is staged, against a commit.
@@ -174,6 +183,7 @@ impl Engine {
             changes: if is_staged { code.git().staged_changes() } else { Vec::new() },
             changed_paths: changed.to_vec(),
             confirmed: BTreeMap::new(),
+            with_assumed: false,
         };
         Ok(self.drift_between(code, comparison)?.findings)
     }
@@ -204,8 +214,17 @@ impl Engine {
         self.store().view(|view| {
             let mut anchors = all_anchors(view)?;
             anchors.retain(|anchor| comparison.concerns(anchor));
+            if comparison.with_assumed {
+                let changed: BTreeSet<&String> = comparison.changed_paths.iter().collect();
+                let lookup = AnchorLookup::new(Some(code), view, Instant::now() + ASSUMING_TIME);
+                for path in changed {
+                    anchors.extend(lookup.assumed_in(path)?);
+                }
+                self.queue_unbound(lookup);
+            }
             let mut paths: Vec<String> =
                 anchors.iter().map(|anchor| anchor.at.path().to_owned()).collect();
+            paths.sort_unstable();
             paths.dedup();
             let before = Judging::at(code, comparison.before.clone(), &paths)?;
             let after = Judging::at(code, comparison.after.clone(), &paths)?;
@@ -251,6 +270,7 @@ impl Comparison {
                     before: CodeVersion::Commit(before),
                     after: CodeVersion::Commit(after),
                     changes,
+                    with_assumed: false,
                 })
             }
             None if input.staged => {
@@ -262,6 +282,7 @@ impl Comparison {
                     changed_paths: paths_of(&changes),
                     confirmed: BTreeMap::new(),
                     changes,
+                    with_assumed: false,
                 })
             }
             None => Ok(Self {
@@ -271,6 +292,7 @@ impl Comparison {
                 changed_paths: git.uncommitted(),
                 confirmed: BTreeMap::new(),
                 changes: Vec::new(),
+                with_assumed: false,
             }),
         }
     }
@@ -314,6 +336,7 @@ impl Comparison {
             reason,
             to: to.map(|place| place.to_string()),
             binds,
+            assumed: is_assumed(anchor),
             confirmed_in: self.confirmed.get(anchor.of.id()).cloned(),
         }))
     }

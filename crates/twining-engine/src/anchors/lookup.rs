@@ -1,32 +1,40 @@
 //! Finding anchors and places, for whoever asks about code.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_model::{
-    Anchor, AnchoredRecord, Entry, EntryType, Id, InvalidInput, Place, ProjectRoot,
+    Anchor, AnchorEvent, AnchoredRecord, Entry, EntryType, Id, InvalidInput, Place, ProjectRoot,
 };
 use twining_store::code::CodeIndex;
 use twining_store::{StoreError, View};
 
+use crate::anchors::assumed::AnchorLookup;
 use crate::anchors::capture::{Captured, capture};
 use crate::anchors::freshness::{CodeNote, CodeNotes, CodeState};
+use crate::anchors::moved::SearchQueue;
 use crate::anchors::named_code::{NamedCode, is_named, symbol};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::fields;
 
-/// The records that are anchored to a definition of a file, by its name or the end of it.
+/// The records that are anchored to a definition of a file, by its name or the end of it, and
+/// whether each was bound without anybody saying so.
 pub(crate) fn records_on(
-    view: &View<'_>,
+    lookup: &AnchorLookup<'_>,
     path: &str,
     name: &str,
-) -> Result<HashSet<AnchoredRecord>, StoreError> {
+) -> Result<HashMap<AnchoredRecord, bool>, Failure> {
     let wanted = symbol(name).unwrap_or_else(|| name.to_owned());
     let on_it = |anchor: &Anchor| anchor.at.name().is_some_and(|name| is_named(name, &wanted));
-    let anchors = view.anchors().in_file(path)?;
-    Ok(anchors.into_iter().filter(on_it).map(|anchor| anchor.of).collect())
+    let anchors = lookup.in_file(path)?.into_iter().filter(on_it);
+    Ok(anchors.map(|anchor| (anchor.of.clone(), is_assumed(&anchor))).collect())
+}
+
+/// Whether a record from before was bound to what its time had, and nobody confirmed it.
+pub(crate) fn is_assumed(anchor: &Anchor) -> bool {
+    anchor.event() == Some(AnchorEvent::Assumed)
 }
 
 /// The place that somebody names: a file, or the definition of it with that name.
@@ -64,7 +72,18 @@ const MAX_FILES_READ: usize = 20;
 
 /// The one definition of the project with this name, or with this end of a name.
 pub(crate) fn definition_named(code: &CodeIndex, given: &str) -> Result<Option<Place>, Failure> {
-    let Some(wanted) = symbol(given) else { return Ok(None) };
+    let (mut found, is_whole) = definitions_named(code, given)?;
+    let is_one = found.len() == 1 && is_whole;
+    Ok(found.pop().filter(|_| is_one))
+}
+
+/// The definitions of the project with this name, or with this end of a name; and whether all files
+/// that have the word were read.
+pub(crate) fn definitions_named(
+    code: &CodeIndex,
+    given: &str,
+) -> Result<(Vec<Place>, bool), Failure> {
+    let Some(wanted) = symbol(given) else { return Ok((Vec::new(), true)) };
     let leaf = wanted.rsplit('.').next().unwrap_or(&wanted);
     let files = code.git().files_with_word(leaf);
     let mut found = Vec::new();
@@ -75,8 +94,7 @@ pub(crate) fn definition_named(code: &CodeIndex, given: &str) -> Result<Option<P
         found
             .extend(named.filter_map(|found| Place::definition(path, &found.name, found.nth).ok()));
     }
-    let is_one = found.len() == 1 && files.len() <= MAX_FILES_READ;
-    Ok(found.pop().filter(|_| is_one))
+    Ok((found, files.len() <= MAX_FILES_READ))
 }
 
 /// Anchors at one place that are looked at.
@@ -191,6 +209,11 @@ impl Engine {
             }
         }
         Ok(Some(counts))
+    }
+
+    /// Leaves what there was no time for to whoever looks for what moved.
+    pub(crate) fn queue_unbound(&self, lookup: AnchorLookup<'_>) {
+        self.state::<SearchQueue>().add_records(lookup.not_yet());
     }
 
     /// How the code under a decision is now, if there is something to say.

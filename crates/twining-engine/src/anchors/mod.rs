@@ -15,6 +15,7 @@ mod moved;
 mod named_code;
 mod rebind;
 
+pub(crate) use assumed::AnchorLookup;
 pub use capture::{AnchoredPlace, UnresolvedName};
 pub(crate) use capture::{CAPTURE_TIME, Captured};
 pub use code_links::CompanionFile;
@@ -26,7 +27,8 @@ pub use freshness::{CodeNote, CodeState, Labelled};
 pub(crate) use freshness::{CodeNotes, judge_version, recorded_sighting};
 pub use lookup::CodeCounts;
 pub(crate) use lookup::{
-    anchors_at, beside, definition_named, named_place, record_of_entry, records_on,
+    anchors_at, beside, definition_named, definitions_named, is_assumed, named_place,
+    record_of_entry, records_on,
 };
 pub(crate) use named_code::{GivenPlace, NamedCode, code_words, symbol};
 pub(crate) use rebind::Rebinding;

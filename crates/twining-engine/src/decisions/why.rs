@@ -1,6 +1,7 @@
 //! Why: the decisions that bear on a scope, nearest and most binding first.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,13 +10,14 @@ use twining_model::{
     AnchoredRecord, Confidence, Decision, DecisionStatus, EntryType, Id, InvalidInput, Origin,
     ProjectRoot, Scope, Time,
 };
+use twining_store::code::READING_TIME;
 pub use twining_store::git::Move;
 use twining_store::merge::CLASHES;
 use twining_store::{
     DecisionState, EntryFilter, ScopeCounts, ScopedDecision, StoreError, Via, View,
 };
 
-use crate::anchors::{self, CodeNote, GivenPlace};
+use crate::anchors::{self, AnchorLookup, CodeNote, GivenPlace};
 use crate::decisions::announcements::is_conflict;
 use crate::decisions::clauses;
 use crate::decisions::commits::{CommitDetails, decisions_of_commit, linked};
@@ -80,6 +82,9 @@ pub struct WhyDecision {
     pub scope: String,
     /// How it relates to the scope: definition, exact, file, moved, symbol, inside, around, project; to a commit: linked, trailer, files.
     pub matched: String,
+    /// It is from before there were anchors: bound to the definition by what its time had.
+    #[serde(skip_serializing_if = "fields::is_false")]
+    pub assumed: bool,
     /// Libraries and paths it rules out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules_out: Vec<String>,
@@ -283,10 +288,15 @@ impl Engine {
     ) -> Result<(), Failure> {
         if let Some(name) = GivenPlace::read(asked).name {
             let path = outcome_path(asked, self.store().root());
-            let on_it = anchors::records_on(view, &path, name)?;
+            let lookup = AnchorLookup::new(self.code(), view, Instant::now() + READING_TIME);
+            let on_it = anchors::records_on(&lookup, &path, name)?;
+            self.queue_unbound(lookup);
             for decision in &mut outcome.decisions {
-                if on_it.contains(&AnchoredRecord::Decision(decision.id.to_string())) {
+                if let Some(is_assumed) =
+                    on_it.get(&AnchoredRecord::Decision(decision.id.to_string()))
+                {
                     decision.matched = "definition".to_owned();
+                    decision.assumed = *is_assumed;
                 }
             }
             outcome.decisions.sort_by_key(|decision| {
@@ -464,6 +474,7 @@ pub(super) fn why_decision(
         alternatives_count: decision.alternatives.len() as u64,
         scope: decision.scope,
         matched,
+        assumed: false,
         commit_hashes: decision.commit_hashes,
         superseded_by: decision.superseded_by,
         override_reason: decision.override_reason,

@@ -11,7 +11,7 @@ use twining_model::{Entity, EntityType, Place, ProjectRoot, limits};
 use twining_store::View;
 use twining_store::code::CodeIndex;
 
-use crate::anchors::{CodeLink, definition_named, links_of, named_place};
+use crate::anchors::{CodeLink, definition_named, definitions_named, links_of, named_place};
 use crate::failure::Failure;
 use crate::graph::entities::{joined_edges, joined_entity, resolve};
 use crate::graph::neighbors::RelationDirection;
@@ -19,6 +19,9 @@ use crate::graph::path::{PathOutcome, PathStep};
 
 /// Derived neighbours that are listed.
 const MAX_LISTED: usize = 40;
+/// Places of the code that answer a query whose links are told, and how many of each.
+const MAX_LINKED: usize = 3;
+const MAX_LINKS: usize = 10;
 /// Places of the code whose links a search for a path looks at, and for how long.
 const MAX_EXPANDED: usize = 24;
 const SEARCH_TIME: Duration = Duration::from_secs(2);
@@ -43,6 +46,73 @@ pub struct DerivedNeighbor {
     /// In how many of its commits, in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<u32>,
+}
+
+/// A file or a definition that a query names.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct DerivedEntity {
+    /// Where it is: a file, or `path#name`.
+    pub at: String,
+    /// What it is.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Nobody recorded it: it is read from the code.
+    pub derived: bool,
+    /// The entity that somebody recorded for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entity_id: Option<String>,
+    /// What the code shows around it, at most 10; told of the first 3.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<DerivedNeighbor>,
+}
+
+/// Definitions with the name that a query is, and files with the query in their path; and whether
+/// there are more.
+pub(super) fn found_in_code(
+    code: &CodeIndex,
+    query: &str,
+    kinds: &[String],
+    limit: usize,
+) -> Result<(Vec<DerivedEntity>, bool), Failure> {
+    let (mut places, is_whole) = match named_place(code, query, &ProjectRoot::default()) {
+        Ok(place) => (vec![place], true),
+        Err(_) => definitions_named(code, query)?,
+    };
+    let wanted = query.to_lowercase();
+    let files = code.git().listed_of(&[".".to_owned()]);
+    let files = files.iter().filter(|file| file.to_lowercase().contains(&wanted));
+    for file in files.filter_map(|file| Place::file(file).ok()) {
+        if !places.contains(&file) {
+            places.push(file);
+        }
+    }
+    let mut found = Vec::new();
+    for place in &places {
+        let Entity { id: at, kind, .. } = derived_entity(code, place)?;
+        if !kinds.is_empty() && !kinds.iter().any(|asked| is_of_type(&kind, asked)) {
+            continue;
+        }
+        if found.len() == limit {
+            return Ok((found, true));
+        }
+        let mut links = Vec::new();
+        if found.len() < MAX_LINKED {
+            links = links_of(code, place)?;
+            links.truncate(MAX_LINKS);
+        }
+        let links = links.into_iter().map(neighbor).collect();
+        found.push(DerivedEntity { at, kind, derived: true, entity_id: None, links });
+    }
+    Ok((found, !is_whole))
+}
+
+/// Whether a definition of a kind is what the graph calls by this type.
+fn is_of_type(kind: &str, asked: &str) -> bool {
+    match kind {
+        "method" => asked == EntityType::Function.as_str(),
+        "struct" | "enum" | "trait" | "type" => asked == EntityType::Class.as_str(),
+        kind => asked == kind,
+    }
 }
 
 /// Where an entity is in the code, and what is around it there.

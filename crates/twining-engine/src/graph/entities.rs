@@ -353,7 +353,7 @@ impl Engine {
 
     /// Finds entities by a part of their name.
     pub fn graph_query(&self, input: &GraphQueryInput) -> Result<GraphQueryOutcome, Failure> {
-        self.store().view(|view| graph::graph_query(view, input))
+        self.store().view(|view| graph::graph_query(self.code(), view, input))
     }
 
     /// Removes entities without relations and relations without ends.

@@ -17,7 +17,7 @@ mod prune;
 mod tests;
 
 pub(crate) use decision_links::{link_commit, link_decision, linked_to_decision, symbol_kind};
-pub use derived::DerivedNeighbor;
+pub use derived::{DerivedEntity, DerivedNeighbor};
 pub use entities::{AddEntityInput, AddRelationInput, AddedOutcome};
 pub use neighbors::{
     GraphQueryInput, GraphQueryOutcome, Neighbor, NeighborsInput, NeighborsOutcome,

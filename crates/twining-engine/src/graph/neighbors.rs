@@ -10,7 +10,9 @@ use twining_store::code::CodeIndex;
 
 use crate::failure::Failure;
 use crate::fields::{self, fit_reply};
-use crate::graph::derived::{DerivedNeighbor, resolve_or_derive, surroundings};
+use crate::graph::derived::{
+    DerivedEntity, DerivedNeighbor, found_in_code, resolve_or_derive, surroundings,
+};
 use crate::graph::entities::{joined_edges, joined_entity, relation_types};
 
 /// Relations one walk may look at; many more than nodes, since most lead back.
@@ -145,16 +147,24 @@ pub struct GraphQueryInput {
 pub struct GraphQueryOutcome {
     /// Exact names first.
     pub entities: Vec<Entity>,
+    /// Definitions of that name, and files with it in their path; nobody recorded them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub derived: Vec<DerivedEntity>,
     /// Whether there are more.
     pub truncated: bool,
 }
 
-/// The entities whose name or properties hold the words, exact names first.
-pub fn graph_query(view: &View<'_>, input: &GraphQueryInput) -> Result<GraphQueryOutcome, Failure> {
+/// The entities whose name or properties hold the words, exact names first; and what the code has
+/// by that name.
+pub fn graph_query(
+    code: Option<&CodeIndex>,
+    view: &View<'_>,
+    input: &GraphQueryInput,
+) -> Result<GraphQueryOutcome, Failure> {
     let query = fields::query("query", &input.query)?;
     let kinds = entity_types(&input.entity_types)?;
-    let (found, more) =
-        view.graph().find(&query, &kinds, fields::page("limit", input.limit, 10)?)?;
+    let limit = fields::page("limit", input.limit, 10)?;
+    let (found, more) = view.graph().find(&query, &kinds, limit)?;
     let mut entities: Vec<Entity> = Vec::with_capacity(found.len());
     for entity in found {
         let entity = joined_entity(view, &entity.id)?.unwrap_or(entity);
@@ -163,7 +173,21 @@ pub fn graph_query(view: &View<'_>, input: &GraphQueryInput) -> Result<GraphQuer
         }
     }
     let (entities, cut) = fit_reply(entities);
-    Ok(GraphQueryOutcome { entities, truncated: more || cut })
+    let (mut derived, more_derived) = match code {
+        Some(code) => found_in_code(code, &query, &kinds, limit)?,
+        None => (Vec::new(), false),
+    };
+    for place in &mut derived {
+        let recorded = entities.iter().find(|entity| is_recorded_for(entity, place));
+        place.entity_id = recorded.map(|entity| entity.id.clone());
+    }
+    Ok(GraphQueryOutcome { entities, derived, truncated: more || cut || more_derived })
+}
+
+/// Whether an entity is recorded for a place: by its path, its place, or the name of a definition.
+fn is_recorded_for(entity: &Entity, place: &DerivedEntity) -> bool {
+    let name = place.at.split_once('#').map(|(_, name)| name);
+    entity.name == place.at || name.is_some_and(|name| entity.name == name)
 }
 
 fn entity_types(given: &[String]) -> Result<Vec<String>, InvalidInput> {

@@ -47,6 +47,19 @@ const PAGE: &str = in_force!(
     "ORDER BY a.place, a.record LIMIT ?3"
 );
 const KEPT: &str = "SELECT raw, sum FROM anchor WHERE event = 'kept' ORDER BY at, id, pos";
+/// Records without a line about their code whose scope or files are just this one. What announces a
+/// decision speaks of no code of its own.
+const UNBOUND: &str = "
+    SELECT 'decision:' || d.id FROM decision d WHERE d.num IN (
+        SELECT num FROM affected_file WHERE file_key = ?1
+        UNION SELECT num FROM decision WHERE scope_key = ?1)
+    AND d.status IN ('active', 'provisional') AND NOT EXISTS(
+        SELECT 1 FROM anchor a WHERE a.record = 'decision:' || d.id AND a.event <> 'kept')
+    UNION ALL
+    SELECT 'entry:' || e.id FROM entry e WHERE e.shadowed = 0 AND e.scope_key = ?1
+    AND e.kind <> 'decision' AND NOT EXISTS(
+        SELECT 1 FROM anchor a WHERE a.record = 'entry:' || e.id AND a.event <> 'kept')
+    LIMIT ?2";
 const HISTORY: &str = "SELECT raw, sum FROM anchor WHERE record = ?1 ORDER BY at, id, pos";
 
 impl Anchors<'_> {
@@ -73,6 +86,14 @@ impl Anchors<'_> {
     /// Every line about a record, the oldest first: also older ones, and what was released.
     pub fn history(&self, record: &AnchoredRecord) -> Result<Vec<Anchor>, StoreError> {
         records(self.conn, HISTORY, [record.to_string()])
+    }
+
+    /// Decisions in force and entries that name a file and were never bound to code, at most so
+    /// many.
+    pub fn unbound(&self, path: &str, limit: usize) -> Result<Vec<AnchoredRecord>, StoreError> {
+        let key = Scope::read(path).key(self.folding);
+        let names: Vec<String> = first_column(self.conn, UNBOUND, params![key, row_limit(limit)])?;
+        Ok(names.into_iter().map(AnchoredRecord::from).collect())
     }
 
     /// Lines of findings that somebody keeps, the oldest first. They bind nothing.

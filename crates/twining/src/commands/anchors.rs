@@ -142,7 +142,8 @@ impl Verb for DriftInput {
             let to = finding.to.as_ref().map(|to| format!("→ {to}"));
             let confirmed = finding.confirmed_in.as_ref();
             let confirmed = confirmed.map(|commit| format!("confirmed in {commit:.9}"));
-            let about = [Some(finding.at.clone()), to, finding.reason.clone(), confirmed];
+            let assumed = finding.assumed.then(|| ASSUMED.to_owned());
+            let about = [Some(finding.at.clone()), to, finding.reason.clone(), confirmed, assumed];
             page.block(4, &about.into_iter().flatten().collect::<Vec<_>>().join(" "));
         }
         if outcome.omitted_count > 0 {
@@ -164,6 +165,9 @@ impl Verb for DriftInput {
         if outcome.needs_an_answer() { ExitStatus::FoundProblems } else { ExitStatus::Done }
     }
 }
+
+/// What is said of a record that nobody bound to its code.
+pub(super) const ASSUMED: &str = "(assumed: from before there were anchors)";
 
 /// What a record's code is like now, in a line.
 pub(super) fn code_line(note: &CodeNote) -> Vec<StyledText> {

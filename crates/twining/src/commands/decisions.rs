@@ -14,7 +14,7 @@ use twining_engine::{
 use twining_model::text::excerpt;
 use twining_model::{Authority, Id, InvalidInput, Trust};
 
-use super::anchors::{code_hint, code_line, show_anchors};
+use super::anchors::{ASSUMED, code_hint, code_line, show_anchors};
 use super::{decision_form, rows};
 use crate::project::CommandContext;
 use crate::render::command_error::CommandError;
@@ -301,6 +301,7 @@ fn show_decision(decision: &WhyDecision, page: &mut TextPage) {
         plain(decision.confidence.as_str()),
         place(&decision.scope),
         dim(format!("({})", matched(&decision.matched))),
+        dim(if decision.assumed { ASSUMED } else { "" }),
         when(&decision.timestamp),
         dim(&decision.id),
         dim(format!(

@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 
 use twining_engine::{
-    AddEntityInput, AddRelationInput, AddedOutcome, Failure, GraphInput, GraphLevel, GraphOutcome,
-    GraphQueryInput, GraphQueryOutcome, NeighborsInput, NeighborsOutcome, PathInput, PathOutcome,
-    PruneInput, PruneOutcome,
+    AddEntityInput, AddRelationInput, AddedOutcome, DerivedNeighbor, Failure, GraphInput,
+    GraphLevel, GraphOutcome, GraphQueryInput, GraphQueryOutcome, NeighborsInput, NeighborsOutcome,
+    PathInput, PathOutcome, PruneInput, PruneOutcome,
 };
 
 use super::rows;
 use crate::project::CommandContext;
-use crate::render::text_page::{TextPage, count, dim, good, kind, place, plain, strong, warn};
+use crate::render::text_page::{
+    StyledText, TextPage, count, dim, good, kind, place, plain, strong, warn,
+};
 use crate::verbs::verb::{Audience, Effect, Verb};
 
 impl Verb for AddEntityInput {
@@ -77,20 +79,22 @@ impl Verb for NeighborsInput {
                 .collect()
         });
         page.table(2, rows);
-        let derived = outcome.derived.iter().map(|link| {
-            let of = link.of.filter(|of| *of > 1).map(|of| format!("1 of {of} with that name"));
-            let percent = link.percent.map(|percent| format!("{percent} %"));
-            let arrow = rows::arrow(&link.relation, link.direction);
-            let about = of.or(percent).unwrap_or_default();
-            vec![plain(arrow), place(&link.at), dim(&link.kind), dim(about)]
-        });
-        rows::section(page, "In the code", derived);
+        rows::section(page, "In the code", outcome.derived.iter().map(derived_row));
         rows::truncated_note(
             page,
             outcome.truncated,
             "ask for a smaller depth or for one relation type",
         );
     }
+}
+
+/// A link that the code shows.
+fn derived_row(link: &DerivedNeighbor) -> Vec<StyledText> {
+    let of = link.of.filter(|of| *of > 1).map(|of| format!("1 of {of} with that name"));
+    let percent = link.percent.map(|percent| format!("{percent} %"));
+    let arrow = rows::arrow(&link.relation, link.direction);
+    let about = of.or(percent).unwrap_or_default();
+    vec![plain(arrow), place(&link.at), dim(&link.kind), dim(about)]
 }
 
 impl Verb for PathInput {
@@ -148,10 +152,17 @@ impl Verb for GraphQueryInput {
     }
 
     fn show(outcome: &GraphQueryOutcome, page: &mut TextPage) {
-        if outcome.entities.is_empty() {
+        if outcome.entities.is_empty() && outcome.derived.is_empty() {
             page.line([dim("nothing matches")]);
         }
         page.table(0, outcome.entities.iter().map(rows::entity_row));
+        if !outcome.derived.is_empty() {
+            page.heading("In the code");
+        }
+        for found in &outcome.derived {
+            page.table(2, [vec![place(&found.at), dim(&found.kind)]]);
+            page.table(4, found.links.iter().map(derived_row));
+        }
         rows::truncated_note(page, outcome.truncated, "raise --limit or give more of the name");
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use twining_engine::{CodeImpact, Failure, Feature, FeaturesInput, ImpactInput, ImpactOutcome};
 use twining_model::Id;
 
-use super::anchors::code_line;
+use super::anchors::{ASSUMED, code_line};
 use super::rows;
 use crate::project::CommandContext;
 use crate::render::text_page::{TextPage, count, dim, kind, place, plain, standing, strong};
@@ -24,7 +24,9 @@ pub(crate) struct ImpactAnswer {
 fn show_code_impact(impact: &CodeImpact, page: &mut TextPage) {
     page.line([strong(&impact.at), dim(count(impact.records.len() as u64, "record"))]);
     for record in &impact.records {
-        page.table(2, [vec![dim(&record.id), plain(&record.summary), place(&record.at)]]);
+        let assumed = if record.assumed { ASSUMED } else { "" };
+        let row = vec![dim(&record.id), plain(&record.summary), place(&record.at), dim(assumed)];
+        page.table(2, [row]);
         if let Some(note) = &record.code {
             page.table(4, [code_line(note)]);
         }
