@@ -53,8 +53,8 @@ pub use anchors::{
 };
 pub use archive::{ArchiveInput, ArchiveOutcome};
 pub use blackboard::{
-    DismissInput, DismissOutcome, EntryHit, PostInput, PostOutcome, QueryInput, QueryOutcome,
-    ReadInput, ReadOutcome, RecentInput, RecentOutcome,
+    DismissInput, DismissOutcome, EntryHit, PostInput, PostOutcome, PreparedPost, QueryInput,
+    QueryOutcome, ReadInput, ReadOutcome, ReadyPost, RecentInput, RecentOutcome,
 };
 pub use caller::{Caller, Stamp};
 pub use code_impact::{CodeImpact, ImpactRecord, MentioningPlace};

@@ -25,4 +25,6 @@ pub use http::{
 pub use principal::{
     AccessRole, Grant, GrantScope, Principal, PrincipalKind, RemoteCaller, acting_as,
 };
-pub use repositories::{Memory, MemoryOpener, OpenRepositories, OpenRepository};
+pub use repositories::{
+    CallStart, FinishCall, Memory, MemoryOpener, OpenRepositories, OpenRepository,
+};

@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value};
 use twining_model::{Id, Time};
-use twining_store::{Log, LogBase, NewLine, Store, StoreError};
+use twining_store::{Log, LogBase, LogError, NewLine, Store, StoreError};
 
-use crate::database::{Database, HeadWatch};
+use crate::database::{Database, HeadWatch, PgLog};
 use crate::error::ServiceError;
 use crate::principal::RemoteCaller;
 
@@ -32,10 +33,35 @@ pub trait MemoryOpener: Send + Sync + 'static {
     fn open(&self, folder: &Path, log: Arc<dyn Log>) -> Result<Arc<dyn Memory>, ServiceError>;
 }
 
+/// How a call begins.
+pub enum CallStart {
+    /// It is answered already.
+    Answered(CallToolResult),
+    /// It adds a line to the log, and is answered once the log has the line, or refused it.
+    Appends(Box<NewLine>, FinishCall),
+    /// It has to wait for more than that: [`Memory::call`] carries it out.
+    Waits,
+}
+
+/// Answers a call whose line has this number, or was not taken.
+pub type FinishCall = Box<dyn FnOnce(Result<u64, LogError>) -> CallToolResult + Send>;
+
 /// The open memory of one repository.
 pub trait Memory: Send + Sync + 'static {
     /// Its store.
     fn store(&self) -> &Store;
+
+    /// Begins a call without waiting for anything, if it can be: short calls that only add a line
+    /// wait for the log without a thread.
+    fn start(
+        self: Arc<Self>,
+        tool: &str,
+        arguments: &Map<String, Value>,
+        caller: &RemoteCaller,
+    ) -> CallStart {
+        let _ = (tool, arguments, caller);
+        CallStart::Waits
+    }
 
     /// Runs a tool. Waits: only for threads that may block.
     fn call(
@@ -120,6 +146,17 @@ impl OpenRepositories {
         Ok(repository)
     }
 
+    /// A repository that is open already, and can be had without waiting.
+    pub(crate) fn opened(&self, tenant: &Id, repo: &Id) -> Option<Arc<OpenRepository>> {
+        let of = (tenant.clone(), repo.clone());
+        let mut table = self.table();
+        table.calls += 1;
+        let calls = table.calls;
+        let slot = table.slots.get_mut(&of)?;
+        slot.used = calls;
+        slot.repository.try_lock().ok()?.clone()
+    }
+
     /// How many are open.
     #[must_use]
     pub fn count(&self) -> usize {
@@ -174,10 +211,11 @@ impl OpenRepositories {
         let repository = Arc::new(OpenRepository {
             memory,
             database: self.database.clone(),
+            log: self.database.log(tenant, repo),
             tenant: tenant.clone(),
             repo: repo.clone(),
             progress: Mutex::default(),
-            shared_presence: Mutex::default(),
+            shared_presence: AtomicU64::new(0),
         });
         self.database.spawn(follow(Arc::downgrade(&repository), self.database.watch_head(repo)));
         Ok(repository)
@@ -211,11 +249,12 @@ pub struct OpenRepository {
     /// Its memory.
     pub memory: Arc<dyn Memory>,
     database: Database,
+    log: Arc<PgLog>,
     tenant: Id,
     repo: Id,
     progress: Mutex<FollowProgress>,
-    /// Whom other nodes were last told of.
-    shared_presence: Mutex<String>,
+    /// The last note of who is at work that other nodes were told of.
+    shared_presence: AtomicU64,
 }
 
 /// How the folder of a repository keeps up with the log.
@@ -243,6 +282,22 @@ impl OpenRepository {
         Ok(())
     }
 
+    /// Begins a call, if it only adds a line, and answers it without a thread that waits.
+    pub(crate) async fn call_without_thread(
+        &self,
+        tool: &str,
+        arguments: &Map<String, Value>,
+        caller: &RemoteCaller,
+    ) -> Option<CallToolResult> {
+        match Arc::clone(&self.memory).start(tool, arguments, caller) {
+            CallStart::Answered(result) => Some(result),
+            CallStart::Appends(line, finish) => {
+                Some(finish(self.log.append_line(&line, &caller.principal).await))
+            }
+            CallStart::Waits => None,
+        }
+    }
+
     /// Takes in the lines up to one that the log is said to have. Waits: only for threads that may
     /// block.
     fn follow_to(&self, said: u64) -> Result<(), ServiceError> {
@@ -266,19 +321,15 @@ impl OpenRepository {
         Ok(complete_at.max(Some(polled_at)))
     }
 
-    /// Whether other nodes have not been told this of who is at work; from now on they have.
-    pub(crate) fn is_news(&self, presence: &str) -> bool {
-        let mut shared = self.shared_presence.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_news = *shared != presence;
-        if is_news {
-            presence.clone_into(&mut shared);
-        }
-        is_news
+    /// Whether other nodes have not been told of this note of who is at work; from now on they
+    /// have.
+    pub(crate) fn is_news(&self, note: u64) -> bool {
+        self.shared_presence.swap(note, Ordering::AcqRel) != note
     }
 
     /// Other nodes could not be told.
     pub(crate) fn forget_news(&self) {
-        self.shared_presence.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.shared_presence.store(0, Ordering::Release);
     }
 
     /// How long the folder has been behind the log.

@@ -13,7 +13,7 @@ pub(crate) use duplicates::turns_meaning;
 pub(crate) use post::{
     PostDraft, VERIFIED, VERIFIED_TAG, is_report, note, plan_post, unknown_ids_note,
 };
-pub use post::{PostInput, PostOutcome};
+pub use post::{PostInput, PostOutcome, PreparedPost, ReadyPost};
 pub(crate) use read::query;
 pub use read::{
     EntryHit, QueryInput, QueryOutcome, ReadInput, ReadOutcome, RecentInput, RecentOutcome, read,

@@ -9,10 +9,11 @@ use twining_model::{
     AnchorEvent, AnchorRole, AnchoredRecord, Change, Entry, EntryType, Id, InvalidInput,
     ProjectRoot, Scope, limits, text,
 };
-use twining_store::{Durability, StoreError, View};
+use twining_store::{Durability, NewLine, StoreError, View};
 
 use crate::anchors::{
-    AnchoredPlace, GivenPlace, Labelled, NamedCode, UnresolvedName, beside, record_of_entry,
+    AnchoredPlace, Captured, GivenPlace, Labelled, NamedCode, UnresolvedName, beside,
+    record_of_entry,
 };
 use crate::blackboard::duplicates::RecentEntries;
 use crate::blackboard::*;
@@ -194,39 +195,86 @@ pub(crate) fn is_report(entry: &Entry) -> bool {
     entry.tags.iter().any(|tag| tag == VERIFIED_TAG) && entry.summary.starts_with(VERIFIED)
 }
 
+/// A post that every rule was checked for, and that is not written yet.
+pub struct ReadyPost {
+    caller: Caller,
+    entry: Entry,
+    relates_to: Vec<String>,
+    code: Captured,
+    outcome: PostOutcome,
+}
+
+/// What a post comes to before anything is written.
+pub enum PreparedPost {
+    /// It is to be written.
+    New(Box<ReadyPost>),
+    /// It repeats a recent one; this is the answer.
+    Repeats(PostOutcome),
+}
+
+impl ReadyPost {
+    /// The line of the log that it is, if it is no more than that: nothing has to be looked up in a
+    /// view.
+    pub fn line(&self, engine: &Engine) -> Option<Result<NewLine, StoreError>> {
+        let is_plain = self.code.places.is_empty() && self.relates_to.is_empty();
+        is_plain.then(|| engine.store().line_of_post(self.entry.clone()))
+    }
+}
+
 impl Engine {
     /// Posts an entry, unless it repeats a recent one.
     pub fn post(&self, caller: &Caller, input: &PostInput) -> Result<PostOutcome, Failure> {
-        let (input, redacted) = clean(input);
-        let caller = caller.called(input.agent_id.as_deref())?;
-        let draft = PostDraft::parse(&input, self.store().root())?;
-        if let Some(existing) = self.find_duplicate(&draft).filter(|_| !input.force) {
-            return Ok(PostOutcome::repeats(existing));
-        }
-        let (entry, posted) = plan_post(&draft, &self.stamp(&caller))?;
-        let code = self.capture(&draft.named)?;
+        let ready = match self.prepare_post(caller, input)? {
+            PreparedPost::New(ready) => *ready,
+            PreparedPost::Repeats(outcome) => return Ok(outcome),
+        };
+        let ReadyPost { caller, entry, code, .. } = &ready;
         let mut others = Vec::new();
         if code.places.is_empty() {
-            self.store().post(std::slice::from_ref(&entry))?;
+            self.store().post(std::slice::from_ref(entry))?;
         } else {
             let of = AnchoredRecord::Entry(entry.id.clone());
-            let anchors = code.anchors(&of, AnchorEvent::Made, &self.stamp(&caller));
+            let anchors = code.anchors(&of, AnchorEvent::Made, &self.stamp(caller));
             // Never a reason to fail.
             others = self.store().view(|view| beside(view, &anchors)).unwrap_or_default();
             let change = Change { anchors, ..Change::of_entries(vec![entry.clone()]) };
             self.store().write(Durability::Normal, &change)?;
         }
+        Ok(PostOutcome { beside: others, ..self.posted(ready) })
+    }
+
+    /// Checks a post, and whether it repeats a recent one.
+    pub fn prepare_post(
+        &self,
+        caller: &Caller,
+        input: &PostInput,
+    ) -> Result<PreparedPost, Failure> {
+        let (input, redacted) = clean(input);
+        let caller = caller.called(input.agent_id.as_deref())?;
+        let draft = PostDraft::parse(&input, self.store().root())?;
+        if let Some(existing) = self.find_duplicate(&draft).filter(|_| !input.force) {
+            return Ok(PreparedPost::Repeats(PostOutcome::repeats(existing)));
+        }
+        let (entry, outcome) = plan_post(&draft, &self.stamp(&caller))?;
+        let code = self.capture(&draft.named)?;
+        let outcome = PostOutcome { redacted, ..outcome };
+        let relates_to = draft.relates_to;
+        Ok(PreparedPost::New(Box::new(ReadyPost { caller, entry, relates_to, code, outcome })))
+    }
+
+    /// Notes a post that was written, and answers it.
+    pub fn posted(&self, post: ReadyPost) -> PostOutcome {
+        let ReadyPost { caller, entry, relates_to, code, outcome } = post;
         if self.store().has_log() {
             // The folder follows later; a repetition must be noticed at once.
             let recent = self.state::<Mutex<RecentEntries>>();
             recent.lock().unwrap_or_else(PoisonError::into_inner).add_ahead(entry);
         }
         self.heartbeat(&caller);
-        let note = self
-            .unknown_among(&draft.relates_to)
-            .map(|unknown| blackboard::unknown_ids_note(&unknown));
+        let note =
+            self.unknown_among(&relates_to).map(|unknown| blackboard::unknown_ids_note(&unknown));
         let (anchored, unresolved) = (code.anchored(), code.unresolved);
-        Ok(PostOutcome { redacted, note, anchored, unresolved, beside: others, ..posted })
+        PostOutcome { note, anchored, unresolved, ..outcome }
     }
 
     /// Which of these ids nobody here has. Asked after the fact and never a reason to fail.

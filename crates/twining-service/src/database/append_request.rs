@@ -27,8 +27,11 @@ pub(super) struct AppendRequest {
     pub(super) lines: Vec<OfferedLine>,
     /// The numbers of lines that the log has, by key.
     pub(super) known: HashMap<Id, u64>,
-    pub(super) answer: oneshot::Sender<Result<Vec<u64>, LogError>>,
+    pub(super) answer: oneshot::Sender<AppendAnswer>,
 }
+
+/// The numbers of the lines of a request, or why the log did not take them.
+pub(super) type AppendAnswer = Result<Vec<u64>, LogError>;
 
 impl AppendRequest {
     /// The lines that the log does not have.
@@ -50,7 +53,7 @@ impl AppendRequest {
     }
 
     /// Answers.
-    pub(super) fn reply(self, answer: Result<Vec<u64>, LogError>) {
+    pub(super) fn reply(self, answer: AppendAnswer) {
         // Who asked may have gone; the lines stay.
         let _ = self.answer.send(answer);
     }

@@ -11,11 +11,11 @@ use tokio_postgres::types::ToSql;
 use twining_model::{Change, Id};
 use twining_store::{LOG_VERSION, Log, LogBase, LogError, LogLine, NewLine};
 
-use super::append_request::{AppendRequest, OfferedLine};
+use super::append_request::{AppendAnswer, AppendRequest, OfferedLine};
 use super::connection::{Database, id_of, unsigned};
 use super::log_writer::{LINE_VERSION, LogWriter};
 use crate::error::ServiceError;
-use crate::principal::acting_principal;
+use crate::principal::{Principal, acting_principal};
 
 /// Lines after a number, but no more than fit into an answer; at least one.
 const SINCE: &str = "select seq, key, v, body from (
@@ -66,6 +66,21 @@ impl PgLog {
     }
 }
 
+impl PgLog {
+    /// Appends a line that is true whatever others wrote, and waits without a thread.
+    pub(crate) async fn append_line(
+        &self,
+        line: &NewLine,
+        principal: &Principal,
+    ) -> Result<u64, LogError> {
+        let (request, answered) =
+            request_for(LogBase::Any, std::slice::from_ref(line), &principal.name)?;
+        self.writer.send(request).await.map_err(|_| not_sent())?;
+        let numbers = answered.await.map_err(|_| not_answered())??;
+        numbers.first().copied().ok_or_else(not_answered)
+    }
+}
+
 impl Log for PgLog {
     fn numbers_of(&self, keys: &[Id]) -> Result<Vec<Option<u64>>, LogError> {
         Self::numbers_of(self, keys)
@@ -80,14 +95,9 @@ impl Log for PgLog {
             return Err(LogError::Refused("two lines have the same key".to_owned()));
         }
         let by = acting_principal().unwrap_or_else(|| NODE.to_owned());
-        let lines =
-            lines.iter().map(|line| offered(line, &by)).collect::<Result<Vec<_>, LogError>>()?;
-        let (answer, answered) = oneshot::channel();
-        let request = AppendRequest { base, lines, known: HashMap::new(), answer };
-        let ended = || LogError::Unreachable("this node goes down".to_owned());
-        self.writer.blocking_send(request).map_err(|_| ended())?;
-        let lost = |_| LogError::Unknown("this node goes down".to_owned());
-        answered.blocking_recv().map_err(lost)?
+        let (request, answered) = request_for(base, lines, &by)?;
+        self.writer.blocking_send(request).map_err(|_| not_sent())?;
+        answered.blocking_recv().map_err(|_| not_answered())?
     }
 
     fn since(&self, after: u64, limit: usize) -> Result<Vec<LogLine>, LogError> {
@@ -157,6 +167,25 @@ fn row_of(row: &Row) -> Result<LogRow, ServiceError> {
         body: RawValue::from_string(body)
             .map_err(|error| ServiceError::Schema(format!("line {seq} is damaged: {error}")))?,
     })
+}
+
+/// A request to the writer, and where its answer comes.
+fn request_for(
+    base: LogBase,
+    lines: &[NewLine],
+    by: &str,
+) -> Result<(AppendRequest, oneshot::Receiver<AppendAnswer>), LogError> {
+    let lines = lines.iter().map(|line| offered(line, by)).collect::<Result<Vec<_>, LogError>>()?;
+    let (answer, answered) = oneshot::channel();
+    Ok((AppendRequest { base, lines, known: HashMap::new(), answer }, answered))
+}
+
+fn not_sent() -> LogError {
+    LogError::Unreachable("this node goes down".to_owned())
+}
+
+fn not_answered() -> LogError {
+    LogError::Unknown("this node goes down".to_owned())
 }
 
 fn offered(line: &NewLine, by: &str) -> Result<OfferedLine, LogError> {

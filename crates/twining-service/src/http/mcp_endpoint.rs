@@ -160,6 +160,13 @@ impl McpEndpoint {
             true => Some(self.state.claims.lock().await),
             false => None,
         };
+        if key.is_none()
+            && !access.reads
+            && !access.uses_claims
+            && let Some(result) = self.call_without_thread(&request, &caller, admitted).await
+        {
+            return Ok(result);
+        }
         let (state, runtime) = (Arc::clone(&self.state), Handle::current());
         let repository = admitted.repository.clone();
         let call = move || {
@@ -184,6 +191,21 @@ impl McpEndpoint {
         let tenant = &admitted.repository.tenant;
         let outcome = self.state.calls.run(tenant, call).await;
         outcome.unwrap_or_else(|_| Err(ServiceError::Unreachable("the call was cut off".into())))
+    }
+
+    /// Carries out a call right here, if all it waits for is the commit of a line.
+    async fn call_without_thread(
+        &self,
+        request: &CallToolRequestParams,
+        caller: &RemoteCaller,
+        admitted: &AdmittedRequest,
+    ) -> Option<CallToolResult> {
+        let AdmittedRequest { repository, .. } = admitted;
+        let open = self.state.repositories.opened(&repository.tenant, &repository.id)?;
+        let arguments = request.arguments.as_ref()?;
+        let result = open.call_without_thread(&request.name, arguments, caller).await?;
+        presence::share(&self.state.database, &open, repository);
+        Some(result)
     }
 
     /// Asks the person behind the token, or takes the answer that the call brought along.

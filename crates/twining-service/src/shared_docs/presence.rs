@@ -78,10 +78,11 @@ pub(crate) fn take_over(
 /// Adds whom this node has seen, if that is news. Nobody waits for it, and what fails is tried
 /// again after the next call.
 pub(crate) fn share(database: &Database, open: &Arc<OpenRepository>, repository: &RepositoryRow) {
-    let Ok(seen) = in_folder(open.memory.store()) else { return };
-    if !open.is_news(&seen) {
+    let store = open.memory.store();
+    if !open.is_news(store.local_state().presence_notes()) {
         return;
     }
+    let Ok(seen) = in_folder(store) else { return open.forget_news() };
     let (database, repository) = (database.clone(), repository.clone());
     let open = Arc::downgrade(open);
     database.clone().spawn(async move {

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
 use serde_json::Value;
-use twining_model::{Amendment, Change, Decision, Entity, Id, JsonDocument, Relation, Time};
+use twining_model::{Amendment, Change, Decision, Entity, Entry, Id, JsonDocument, Relation, Time};
 
 use super::journaled_writer::{LineMarks, PlannedChange, StoreWriter};
 use super::line_key::{line_key, use_up_line_key};
@@ -151,16 +151,29 @@ impl Store {
         store: &OpenStore,
         change: Change,
     ) -> Result<(), StoreError> {
+        let line = self.unplanned_line(store, change)?;
+        let appended = log.append(LogBase::Any, std::slice::from_ref(&line));
+        use_up_line_key();
+        self.note_appended(appended?.last().copied().unwrap_or_default());
+        Ok(())
+    }
+
+    fn unplanned_line(&self, store: &OpenStore, change: Change) -> Result<NewLine, StoreError> {
         self.check_log_version()?;
         store.check_change(&change)?;
         let key = line_key().unwrap_or_else(|| self.ids().next());
-        let line = NewLine { key, change };
-        let appended = log.append(LogBase::Any, std::slice::from_ref(&line));
-        use_up_line_key();
-        let numbers = appended?;
-        let last = numbers.last().copied().unwrap_or_default();
-        self.appended_through.fetch_max(last, Ordering::AcqRel);
-        Ok(())
+        Ok(NewLine { key, change })
+    }
+
+    /// The line that a post is, for a caller who appends it to the folder's log and then tells
+    /// [`Self::note_appended`].
+    pub fn line_of_post(&self, entry: Entry) -> Result<NewLine, StoreError> {
+        self.unplanned_line(&*self.open_for_writing()?, Change::of_entries(vec![entry]))
+    }
+
+    /// The log has this line of ours: the next view follows.
+    pub fn note_appended(&self, number: u64) {
+        self.appended_through.fetch_max(number, Ordering::AcqRel);
     }
 
     /// Fails if the log was seen to have lines that only a newer program reads.

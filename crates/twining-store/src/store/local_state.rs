@@ -118,7 +118,14 @@ impl LocalState<'_> {
             plan(known.as_deref()).as_bytes(),
             false,
         )?;
+        self.0.presence_notes.fetch_add(1, Ordering::AcqRel);
         Ok(true)
+    }
+
+    /// How often this process has noted who is at work.
+    #[must_use]
+    pub fn presence_notes(&self) -> u64 {
+        self.0.presence_notes.load(Ordering::Acquire)
     }
 
     /// Identifies this folder among its copies; `None` if there is no folder.

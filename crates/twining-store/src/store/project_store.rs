@@ -75,6 +75,8 @@ pub struct Store {
     pub(super) followed_through: AtomicU64,
     /// One thread at a time asks for lines; who waits for it finds them taken in.
     pub(super) following: Mutex<()>,
+    /// How often it was noted who is at work.
+    pub(super) presence_notes: AtomicU64,
     /// Git's index when such files were last looked at.
     pub(crate) last_git_index: Mutex<Option<Fingerprint>>,
 }
@@ -116,6 +118,7 @@ impl Store {
             appended_through: AtomicU64::new(0),
             followed_through: AtomicU64::new(0),
             following: Mutex::new(()),
+            presence_notes: AtomicU64::new(0),
             last_git_index: Mutex::new(None),
         })
     }

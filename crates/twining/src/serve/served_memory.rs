@@ -7,18 +7,26 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rmcp::model::CallToolResult;
 use serde_json::{Map, Value};
-use twining_engine::{Caller, RemoteAuthor};
+use twining_engine::{Caller, PostInput, PostOutcome, PreparedPost, RemoteAuthor};
 use twining_model::{Authority, Channel, Origin, Trust};
 use twining_service::{
-    AccessRole, Memory, MemoryOpener, PrincipalKind, RemoteCaller, ServiceError,
+    AccessRole, CallStart, Memory, MemoryOpener, PrincipalKind, RemoteCaller, ServiceError,
 };
-use twining_store::{Log, LogBase, NewLine, Store, StoreError};
+use twining_store::{Log, LogBase, LogError, NewLine, Store, StoreError};
 
 use super::background_work::{BackgroundWork, CallTimes};
 use super::relative_paths;
 use crate::mcp::{ToolSelection, failed, succeeded};
 use crate::project::Project;
 use crate::render::command_error::CommandError;
+use crate::render::json_output;
+use crate::verbs::verb::{Verb, read_fields};
+
+/// The verb that most calls are.
+const POST: &str = PostInput::NAME;
+/// A post up to this size is planned on the thread that serves the network: it takes less time
+/// than to hand it to another. A longer one would hold up others.
+const SHORT_POST: usize = 16 * 1024;
 
 /// Opens memories on a node.
 pub(super) struct ProjectOpener {
@@ -75,9 +83,57 @@ impl ServedMemory {
     }
 }
 
+impl ServedMemory {
+    fn prepare_post(
+        &self,
+        mut fields: Map<String, Value>,
+        caller: &RemoteCaller,
+    ) -> Result<PreparedPost, CommandError> {
+        if let Some(root) = &caller.root {
+            relative_paths::relative_to(root, &mut fields);
+        }
+        let input: PostInput = read_fields(Value::Object(fields))
+            .map_err(|refused| CommandError::refused(&refused))?;
+        Ok(self.project.engine.prepare_post(&caller_of(caller), &input)?)
+    }
+}
+
 impl Memory for ServedMemory {
     fn store(&self) -> &Store {
         self.project.engine.store()
+    }
+
+    fn start(
+        self: Arc<Self>,
+        tool: &str,
+        fields: &Map<String, Value>,
+        caller: &RemoteCaller,
+    ) -> CallStart {
+        let is_post = ToolSelection::Remote.find(tool).is_some_and(|verb| verb.name == POST);
+        let size: usize = fields.values().map(json_output::weight).sum();
+        if !is_post || size > SHORT_POST {
+            return CallStart::Waits;
+        }
+        self.calls.note();
+        let ready = match self.prepare_post(fields.clone(), caller) {
+            Ok(PreparedPost::New(ready)) => ready,
+            Ok(PreparedPost::Repeats(outcome)) => return CallStart::Answered(answer_to(&outcome)),
+            Err(problem) => return CallStart::Answered(failed(&problem)),
+        };
+        match ready.line(&self.project.engine) {
+            None => CallStart::Waits,
+            Some(Err(error)) => CallStart::Answered(failed(&error.into())),
+            Some(Ok(line)) => {
+                let finish = move |appended: Result<u64, LogError>| match appended {
+                    Ok(number) => {
+                        self.store().note_appended(number);
+                        answer_to(&self.project.engine.posted(*ready))
+                    }
+                    Err(error) => failed(&StoreError::from(error).into()),
+                };
+                CallStart::Appends(Box::new(line), Box::new(finish))
+            }
+        }
     }
 
     fn call(
@@ -129,6 +185,10 @@ impl Memory for ServedMemory {
     fn admit(&self, lines: Vec<NewLine>, caller: &RemoteCaller) -> Result<Vec<u64>, StoreError> {
         self.project.engine.admit(&lines, &author_of(caller))
     }
+}
+
+fn answer_to(outcome: &PostOutcome) -> CallToolResult {
+    succeeded(serde_json::to_value(outcome).expect("answers have string keys"))
 }
 
 fn author_of(caller: &RemoteCaller) -> RemoteAuthor {

@@ -424,7 +424,9 @@ fn confirm_name<V: Verb>(fields: &Map<String, Value>) -> Option<String> {
 
 /// Reads a tool's arguments, and on failure names the field that is to blame:
 /// serde knows only what it expected.
-fn read_fields<T: DeserializeOwned + JsonSchema>(mut fields: Value) -> Result<T, InvalidInput> {
+pub(crate) fn read_fields<T: DeserializeOwned + JsonSchema>(
+    mut fields: Value,
+) -> Result<T, InvalidInput> {
     within_limits(&fields)?;
     schema::settle::<T>(&mut fields)?;
     let error = match T::deserialize(&fields) {
