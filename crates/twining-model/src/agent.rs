@@ -135,6 +135,17 @@ pub struct Claim {
     pub until: String,
 }
 
+impl Claim {
+    /// Who holds it: the agent, and the owner of the token it was shared with.
+    #[must_use]
+    pub fn holder(&self) -> String {
+        match self.principal.as_ref().filter(|owner| **owner != self.agent_id) {
+            Some(owner) => format!("{} ({owner})", self.agent_id),
+            None => self.agent_id.clone(),
+        }
+    }
+}
+
 /// When the longest claim that may be made now ends, with clocks that differ a
 /// little. One that says it lasts longer was made by nobody.
 #[must_use]
@@ -160,6 +171,24 @@ fn or_nothing<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_holder_of_a_shared_claim_is_an_agent_and_the_owner_of_a_token() {
+        let claim = |agent: &str, owner: Option<&str>| Claim {
+            id: "1".to_owned(),
+            agent_id: agent.to_owned(),
+            session_id: None,
+            principal: owner.map(str::to_owned),
+            paths: Vec::new(),
+            feature: None,
+            reason: String::new(),
+            since: String::new(),
+            until: String::new(),
+        };
+        assert_eq!(claim("main", None).holder(), "main");
+        assert_eq!(claim("main", Some("ada-laptop")).holder(), "main (ada-laptop)");
+        assert_eq!(claim("ada", Some("ada")).holder(), "ada");
+    }
 
     #[test]
     fn an_agent_of_the_typescript_server_keeps_what_we_do_not_know() {

@@ -355,7 +355,7 @@ fn release(
 /// The entry that informs the holder of a claim that another released it.
 fn release_notice(claim: &Claim, stamp: &Stamp<'_>) -> Entry {
     let what = claim.paths.first().or(claim.feature.as_ref()).map_or("project", String::as_str);
-    let (who, whose) = (text::excerpt(&stamp.caller.agent, 40), text::excerpt(&claim.agent_id, 40));
+    let (who, whose) = (text::excerpt(&stamp.caller.agent, 40), text::excerpt(&claim.holder(), 80));
     let summary = format!("{who} released the claim of {whose}: {}", fields::shorten(what, 80));
     let scope = claim.paths.first().map_or("project", String::as_str);
     Entry { tags: vec!["claim".to_owned()], ..note(stamp, EntryType::Status, scope, &summary) }
@@ -363,11 +363,9 @@ fn release_notice(claim: &Claim, stamp: &Stamp<'_>) -> Entry {
 
 fn taken(held: &Claim, what: &str) -> Failure {
     debug_assert_ne!(what, scope::PROJECT);
-    let by = text::excerpt(&held.agent_id, 60);
-    let of = held.principal.as_ref().filter(|principal| **principal != held.agent_id);
     Failure::Claimed {
         what: text::excerpt(what, 200),
-        by: of.map_or(by.clone(), |of| format!("{by} ({})", text::excerpt(of, 60))),
+        by: text::excerpt(&held.holder(), 120),
         until: text::excerpt(&held.until, 40),
         reason: text::excerpt(&held.reason, limits::SUMMARY_CHARS),
     }

@@ -82,8 +82,12 @@ impl ForeignClaims {
             }
             let paths: Vec<String> =
                 line.paths.iter().filter_map(|path| claimed_path(path)).collect();
-            let by =
+            let agent =
                 line.agent_id.or(line.session_id).unwrap_or_else(|| "another agent".to_owned());
+            let by = match line.principal.filter(|owner| *owner != agent) {
+                Some(owner) => format!("{agent} ({owner})"),
+                None => agent,
+            };
             Some((
                 paths,
                 ActiveClaim {
@@ -197,6 +201,7 @@ mod tests {
         {"id":"5","agent_id":"mallory","paths":["app"],"until":"9999-12-31T23:59:59Z"},
         {"id":"7","agent_id":"eve","paths":["**","s*","project","."],"until":"2026-01-01T02:00:00Z"},
         {"id":"8","agent_id":"main","session_id":"01K9Z3M4E0A1B2C3D4E5F6G7H1@812","paths":["web"],"until":"2026-01-01T02:00:00Z"},
+        {"id":"9","agent_id":"main","principal":"bob-laptop","paths":["api"],"until":"2026-01-01T02:00:00Z"},
         {"id":"6","agent_id":"dave","paths":["bin"],"until":"2026-01-02T01:00:00Z"}]}"#;
 
     fn claim_on(asker: &Claimant, path: &str) -> Option<String> {
@@ -211,6 +216,8 @@ mod tests {
         let me = Claimant { session: "s-c".into(), ..Claimant::default() };
         assert_eq!(claim_on(&me, "src/auth/jwt.rs").as_deref(), Some("alice"));
         assert_eq!(claim_on(&me, "src/authority.rs"), None);
+        let linked = Claimant { principal: Some("ada-laptop".into()), ..me.clone() };
+        assert_eq!(claim_on(&linked, "api/a").as_deref(), Some("main (bob-laptop)"));
         assert_eq!(claim_on(&me, "docs/a.md"), None, "it has ended");
         assert_eq!(claim_on(&me, "x"), None, "it never began to end");
         assert_eq!(

@@ -94,7 +94,7 @@ fn liveness(liveness: AgentLiveness) -> StyledText {
 pub(super) fn claim_row(claim: &Claim) -> Vec<StyledText> {
     let held = claim.feature.iter().chain(&claim.paths).cloned().collect::<Vec<_>>().join(" ");
     vec![
-        strong(&claim.agent_id),
+        strong(claim.holder()),
         place(held),
         dim("until"),
         when(&claim.until),
