@@ -128,6 +128,15 @@ fn t4_t5_ids_and_keys_of_one_repository_are_nothing_in_another() {
 }
 
 #[test]
+fn a_token_that_is_issued_into_a_file_is_alone_in_it() {
+    let Some(team) = Team::new() else { return };
+    let flags = ["--tenant", "acme", "--repo", "shop", "--role", "reader", "--name", "x"];
+    let output = team.command(&[&["token", "add"], &flags[..]].concat()).output().expect("runs");
+    let stdout = String::from_utf8(output.stdout).expect("text");
+    assert!(stdout.starts_with("twn_") && stdout.lines().count() == 1, "{stdout}");
+}
+
+#[test]
 fn t13_only_a_whole_and_good_token_in_its_header_opens() {
     let Some(team) = Team::new() else { return };
     let added = team.admin(&[

@@ -303,11 +303,9 @@ async fn add_token(given: &ArgMatches, database: &Database) -> Result<AdminRepor
     let (id, text) = database.add_token(&token).await?;
     note(database, &tenant.id, "token.add", &id).await?;
     let json = json!({"id": id, "token": text, "days": token.days});
-    let rows = vec![
-        vec![plain(&text)],
-        vec![dim(format!("good for {} days; it is not shown again", token.days))],
-    ];
-    Ok(AdminReport { json, rows })
+    // Beside the answer: a file that it is sent to has the token and nothing else.
+    output::note(&format!("good for {} days; it is not shown again", token.days));
+    Ok(AdminReport { json, rows: vec![vec![plain(&text)]] })
 }
 
 async fn revoke_token(id: &str, database: &Database) -> Result<AdminReport, ServiceError> {
