@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use twining_testkit::files::{board_ids, shared_state};
 
 use crate::common::team_server::{REPOSITORY, TOKEN, TeamServer};
-use crate::common::{Project, Ran};
+use crate::common::{Project, Ran, hooked};
 
 /// Runs a command that only a person may give.
 fn by_person(project: &Project, words: &[&str]) -> Ran {
@@ -261,7 +261,9 @@ fn a_copied_folder_is_not_linked() {
     assert!(copied.success());
     server.set_down(false);
     assert_eq!(copy.run(&["sync"]).code, 1);
-    assert!(post(&copy, "in the copy")["synced"].is_null());
+    let posted = post(&copy, "in the copy");
+    assert_eq!(posted["synced"], false, "the copy's git ignores it, and it is sent nowhere");
+    assert!(posted["sync_problem"].is_string(), "{posted}");
     assert!(sent(&server).is_empty(), "{:?}", sent(&server));
 }
 
@@ -406,6 +408,147 @@ fn records_that_a_branch_from_before_the_link_takes_away_come_back_by_sync() {
     assert!(!warnings(&project).contains("lost_records"), "{}", warnings(&project));
     assert_eq!(project.json(&["sync"])["followed_again"], false);
     assert!(sent(&server).values().all(|times| *times == 1), "{:?}", sent(&server));
+}
+
+/// A linked project in git whose link is committed, with the branch `old` from before it.
+fn linked_in_git(server: &TeamServer) -> Project {
+    let project = Project::new();
+    make_repository(&project);
+    post(&project, "before the link");
+    git(&project, &["add", "-A"]);
+    git(&project, &["commit", "-q", "-m", "records"]);
+    git(&project, &["branch", "old"]);
+    let next = link(&project, server)["next"].as_str().expect("a command").to_owned();
+    let output = project.command_of("sh", &["-c", &next]).output().expect("runs");
+    assert!(output.status.success(), "{output:?}");
+    project.json(&["sync"]);
+    project
+}
+
+fn pull(project: &Project, from: &Project) {
+    git(project, &["pull", "-q", "--ff-only", from.path().to_str().expect("text"), "main"]);
+}
+
+#[test]
+fn a_clone_of_a_linked_project_that_is_not_linked_says_so_wherever_it_writes() {
+    let server = TeamServer::start();
+    let project = linked_in_git(&server);
+    let clone = Project::new();
+    make_repository(&clone);
+    pull(&clone, &project);
+    let asked = server.asked();
+    let posted = post(&clone, "for nobody");
+    assert_eq!(posted["synced"], false, "{posted}");
+    assert!(posted["sync_problem"].as_str().expect("text").contains("twining link URL"));
+    let said = clone.run(&["post", "finding", "for nobody else"]).stderr;
+    assert!(said.contains("twining link URL") && said.trim().lines().count() == 1, "{said}");
+    assert!(warnings(&clone).contains("\"not_linked\""), "{}", warnings(&clone));
+    assert!(clone.run(&["doctor"]).stdout.contains("this clone is not"));
+    assert!(hooked::start(&clone, "s-1").contains("twining link URL"));
+    assert!(clone.json(&["recent"])["sync_problem"].is_null(), "nothing was written");
+    assert_eq!(server.asked(), asked, "nothing in the clone names an address");
+    // Once it is linked, nothing of it is left.
+    link(&clone, &server);
+    assert!(!warnings(&clone).contains("not_linked"));
+    assert!(sent(&server).contains_key("for nobody"));
+}
+
+#[test]
+fn a_branch_from_before_the_link_stays_clean_and_what_is_written_there_is_sent_later() {
+    let server = TeamServer::start();
+    let project = linked_in_git(&server);
+    let other = linked(&server);
+    git(&project, &["checkout", "-q", "-f", "old"]);
+    post(&other, "by another");
+    assert_eq!(project.run(&["sync"]).code, 1);
+    assert_eq!(git(&project, &["status", "--porcelain"]), "", "the branch is as git has it");
+    assert!(warnings(&project).contains("branch_before_link"), "{}", warnings(&project));
+    assert!(project.run(&["doctor"]).stdout.contains("from before the link"));
+    let posted = post(&project, "on the old branch");
+    assert_eq!(posted["synced"], false, "{posted}");
+    assert!(posted["sync_problem"].as_str().expect("text").contains("before the link"));
+    assert!(!sent(&server).contains_key("on the old branch"));
+
+    git(&project, &["checkout", "-q", "-f", "main"]);
+    assert_eq!(project.json(&["sync"])["followed_again"], true);
+    assert_eq!(sent(&server).get("on the old branch"), Some(&1));
+    let entries = project.json(&["recent", "20"])["entries"].to_string();
+    for summary in ["before the link", "by another", "on the old branch"] {
+        assert_eq!(entries.matches(&format!("\"{summary}\"")).count(), 1, "{summary}: {entries}");
+    }
+    assert_eq!(warnings(&project), "[]");
+}
+
+#[test]
+fn a_clone_whose_project_a_colleague_unlinked_says_so_and_exchanges_nothing() {
+    let server = TeamServer::start();
+    let project = linked_in_git(&server);
+    let clone = Project::new();
+    make_repository(&clone);
+    pull(&clone, &project);
+    link(&clone, &server);
+    by_person(&project, &["unlink"]);
+    git(&project, &["add", ".twining"]);
+    git(&project, &["commit", "-q", "-m", "unlinked"]);
+    pull(&clone, &project);
+    let ran = clone.run(&["sync"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.stderr.contains("no longer linked") && ran.stderr.contains("twining unlink"));
+    assert!(warnings(&clone).contains("link_ended_elsewhere"), "{}", warnings(&clone));
+    assert!(clone.run(&["doctor"]).stdout.contains("no longer linked"));
+    assert_eq!(git(&clone, &["status", "--porcelain"]), "");
+    by_person(&clone, &["unlink"]);
+    assert_eq!(warnings(&clone), "[]");
+}
+
+#[test]
+fn a_token_that_the_service_accepts_no_more_is_not_told_as_a_network_failure() {
+    let server = TeamServer::start();
+    let clone = linked(&server);
+    server.revoke_token(true);
+    let posted = post(&clone, "after the end of the token");
+    let problem = posted["sync_problem"].as_str().expect("is said").to_owned();
+    assert!(problem.contains("token") && problem.contains("twining link URL"), "{posted}");
+    let said = clone.run(&["post", "finding", "once more"]).stderr;
+    assert!(said.contains("token") && !said.contains("tries again"), "{said}");
+    assert!(warnings(&clone).contains("\"denied\""), "{}", warnings(&clone));
+    assert!(clone.run(&["doctor"]).stdout.contains("expired or revoked"));
+    assert!(hooked::start(&clone, "s-1").contains("expired or revoked"));
+    server.revoke_token(false);
+    link(&clone, &server);
+    assert_eq!(sent(&server).len(), 2);
+    assert_eq!(warnings(&clone), "[]");
+}
+
+#[test]
+fn what_was_refused_is_tried_again_when_the_folder_is_linked_with_another_token() {
+    let server = TeamServer::start();
+    let clone = linked(&server);
+    let id = clone.decide("use redis", "src/");
+    server.set_down(true);
+    clone.json(&["override", &id, "--reason", "the client said no"]);
+    server.set_down(false);
+    server.let_settle(false);
+    assert_eq!(clone.run(&["sync"]).code, 3);
+    server.let_settle(true);
+    let answer = link(&clone, &server);
+    assert_eq!((&answer["retried"], &answer["refused"]), (&json!(1), &json!(0)), "{answer}");
+    let other = linked(&server);
+    assert!(other.json(&["decisions"]).to_string().contains("\"overridden\""));
+}
+
+#[test]
+fn the_commit_after_the_link_is_not_told_to_bring_the_records_back() {
+    let server = TeamServer::start();
+    let project = Project::new();
+    make_repository(&project);
+    post(&project, "before the link");
+    git(&project, &["add", "-A"]);
+    git(&project, &["commit", "-q", "-m", "records"]);
+    link(&project, &server);
+    git(&project, &["add", ".twining"]);
+    let ran = project.run(&["hook", "--agent", "git", "pre-commit"]);
+    assert_eq!((ran.code, ran.stderr.contains("git restore")), (0, false), "{ran:?}");
 }
 
 #[test]

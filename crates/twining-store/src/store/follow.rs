@@ -531,7 +531,8 @@ pub(super) fn join(lines: &[&LogLine], origins: &LineOrigins, later: &[&Change])
         (BTreeMap::<String, Option<Entity>>::new(), BTreeMap::<String, Option<Relation>>::new());
     for line in lines {
         let (mut change, _) = line.change.clone().split_shared();
-        if let Some(own) = origins.outbox.get(&line.key) {
+        // Where git may have taken records away, it is looked which are there.
+        if let Some(own) = origins.outbox.get(&line.key).filter(|_| !origins.may_be_present) {
             leave_out_done(&mut change, &own.change);
         }
         let vouched = if origins.appended.contains(&line.key) {

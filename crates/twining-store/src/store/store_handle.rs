@@ -265,6 +265,13 @@ impl Installation<'_> {
         Ok(true)
     }
 
+    /// Whether that block is in `.gitignore`: git does not have the records.
+    pub fn are_records_ignored(&self) -> Result<bool, StoreError> {
+        let Some(store) = self.0.open_for_reading()? else { return Ok(false) };
+        let bytes = store.layout.top.read(GITIGNORE, MAX_BYTES)?.unwrap_or_default();
+        Ok(String::from_utf8_lossy(&bytes).lines().any(|line| line == BLOCK_BEGIN))
+    }
+
     /// Names the team's repository in `config.yml`, and returns whether it says so then: a file
     /// that cannot be read, or that names another, stays as it is.
     pub fn label_team(&self, repository: &Id) -> Result<bool, StoreError> {

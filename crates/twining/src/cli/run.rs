@@ -317,33 +317,27 @@ fn run_verb(
         _ => (verb.run)(&context, fields),
     }
     .map_err(in_flags)?;
-    let sent = link.map(|link| link.deliver(refused));
+    let store = project.engine.store();
+    let sent = (effect != Effect::Reads)
+        .then(|| link::sent_state(store, link.as_ref(), refused))
+        .flatten();
     if let Err(failure) = drained {
         // What hooks queued can wait; what the person asked for cannot.
         output::warn_about(&CommandError::from(failure));
     }
     let json = || link::with_synced(answer.to_json(), sent.as_ref());
     let ending = output::answer(style, json, |page| answer.show(page), answer.ending());
-    note_sent(sent.as_ref(), style);
+    if style == OutputFormat::Words
+        && let Some(words) = sent.as_ref().and_then(SentState::words)
+    {
+        output::note(&words);
+    }
     if effect == Effect::Reads {
         project.finish_reads();
     } else {
         project.finish_writes();
     }
     Ok(ending)
-}
-
-/// Says to a person that the team does not have what was written.
-fn note_sent(sent: Option<&SentState>, style: OutputFormat) {
-    match sent {
-        Some(SentState::Waits) if style == OutputFormat::Words => {
-            output::note("not sent to the team yet; `twining sync` tries again");
-        }
-        Some(SentState::Refused(why)) if style == OutputFormat::Words => {
-            output::note(&link::refusal_words(why));
-        }
-        _ => {}
-    }
 }
 
 /// An example that spans lines, on one.

@@ -10,7 +10,7 @@ use twining_model::text;
 
 use super::context::HookContext;
 use super::{auto_loop, compaction_snapshot, guard_cache, trace_log};
-use crate::user_policy;
+use crate::{link, user_policy};
 
 /// Maximum items shown of a role's list.
 const MAX_ITEMS: usize = 12;
@@ -134,6 +134,7 @@ pub(super) fn of_session(
     };
     let context = engine.assemble_by_words(caller, &question).ok()?;
     let mut lines = vec![LABEL.to_owned()];
+    lines.extend(link::session_notice(engine.store()));
     lines.extend(next_step(engine));
     lines.extend(waiting_for_person(engine));
     section(&mut lines, "Open needs", context.open_needs.iter().map(summary));

@@ -152,6 +152,8 @@ fn carry_out(
         .local_state()
         .identity()?
         .ok_or_else(|| CommandError::unavailable("NOT_FOUND", "there is no memory here"))?;
+    // What another token was refused may be taken with this one.
+    let retried = store.outbox().retry_refused(&[])?;
     let joined = join_log::join(store, log)?;
     if let Some(signature) = signature {
         store.outbox().sign_as(signature)?;
@@ -163,12 +165,13 @@ fn carry_out(
         seal,
         folder: folder.display().to_string(),
     };
+    // Before anybody exchanges lines by these settings.
+    installation.ignore_records(true)?;
     let kept = settings.save()?;
     let is_labelled = match &repository {
         Some(repository) => installation.label_team(repository)?,
         None => false,
     };
-    installation.ignore_records(true)?;
     let git = Git::at(&store.location().project);
     let untracked = if tracked.is_empty() { Ok(()) } else { git.untrack(&tracked) };
     let delivered = store.outbox().deliver(log);
@@ -182,7 +185,7 @@ fn carry_out(
     let answer = json!({
         "linked": true, "address": address, "repository": repository, "labelled": is_labelled,
         "settings": kept.display().to_string(),
-        "received": joined.received, "sent": joined.missing, "refused": refused,
+        "received": joined.received, "sent": joined.missing, "retried": retried, "refused": refused,
         "untracked": if untracked.is_ok() { tracked.len() } else { 0 },
         "synced": delivered.is_ok() && refused == 0, "next": next,
     });
@@ -193,6 +196,10 @@ fn carry_out(
             count(joined.received, "line"),
             count(joined.missing as u64, "line")
         ))]);
+        if retried > 0 {
+            let lines = count(retried as u64, "change");
+            page.line([dim(format!("sent again {lines} that the log had refused"))]);
+        }
         if refused > 0 {
             let lines = count(refused as u64, "line");
             page.line([warn(format!("refused: {lines}; `twining sync refused` says why"))]);

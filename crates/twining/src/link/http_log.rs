@@ -15,6 +15,7 @@ use twining_store::{
     CondensedLines, LOG_VERSION, Log, LogBase, LogError, LogLine, NewLine, OutboxSignature, Store,
 };
 
+use super::git_tracking::TrackingMismatch;
 use super::project_label;
 use super::transport::{SendError, ServiceRequest, Transport};
 
@@ -42,8 +43,8 @@ pub(crate) struct HttpLog {
     deadline: Option<Instant>,
     /// How long the oldest change that is not sent has waited, for who watches the service.
     outbox_age: Option<Duration>,
-    /// The repository that is meant, and the folder that follows it.
-    project: Option<(Id, Weak<Store>)>,
+    /// The repository that is meant, if it is known, and the folder that follows it.
+    project: Option<(Option<Id>, Weak<Store>)>,
     /// Until when it is taken for unreachable, in milliseconds since `started`; negative: it is not.
     closed_until: Arc<AtomicI64>,
     started: Instant,
@@ -123,8 +124,7 @@ impl HttpLog {
 
     /// The same for a folder that follows this repository and no other.
     pub(crate) fn of_project(self, repository: Option<Id>, store: &Arc<Store>) -> Self {
-        let project = repository.map(|repository| (repository, Arc::downgrade(store)));
-        Self { project, ..self }
+        Self { project: Some((repository, Arc::downgrade(store))), ..self }
     }
 
     /// The same for a caller who waits no longer than this.
@@ -169,8 +169,7 @@ impl HttpLog {
         let limit = limit.min(MAX_LINES);
         let path = format!("v1/since?after={after}&limit={limit}&wait={}", wait.as_secs());
         let answer = self.ask(&path, None, REQUEST_TIMEOUT + wait).map_err(unreachable)?;
-        let expected = self.project.as_ref().map(|(repository, _)| repository);
-        lines_in(&answer, after, limit, expected)
+        lines_in(&answer, after, limit, self.repository())
     }
 
     /// What the service says of itself and of us.
@@ -215,14 +214,7 @@ impl HttpLog {
         if self.is_closed() {
             return Err(LogError::Unreachable("it did not answer a moment ago".to_owned()));
         }
-        if let Some((repository, store)) = &self.project
-            && let Some(store) = store.upgrade()
-            && let Some(named) = project_label::other_project(&store, repository)
-        {
-            return Err(LogError::Unreachable(format!(
-                "`team` in config.yml names repository {named}, but this folder is linked to {repository}"
-            )));
-        }
+        self.check_project()?;
         let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let timeout = left.map_or(timeout, |left| timeout.min(left));
         if timeout.is_zero() {
@@ -233,7 +225,7 @@ impl HttpLog {
         let request = ServiceRequest {
             url: &url,
             token: &self.token,
-            repository: self.project.as_ref().map(|(repository, _)| repository.as_str()),
+            repository: self.repository().map(Id::as_str),
             outbox_age: self.outbox_age,
             body: body.as_deref().map(str::as_bytes),
             timeout,
@@ -244,6 +236,32 @@ impl HttpLog {
             Err(SendError::NotSent(why)) => Err(LogError::Unreachable(why)),
             Err(SendError::NoAnswer(why)) => Err(LogError::Unknown(why)),
         }
+    }
+
+    /// Fails where the tracked files say that this is another project, or that git has the records:
+    /// nothing is asked then, and what git tracks stays as it is.
+    fn check_project(&self) -> Result<(), LogError> {
+        let Some((store, repository)) =
+            self.project.as_ref().and_then(|(of, store)| Some((store.upgrade()?, of.as_ref())))
+        else {
+            return Ok(());
+        };
+        if let Some(repository) = repository
+            && let Some(named) = project_label::other_project(&store, repository)
+        {
+            return Err(LogError::Unreachable(format!(
+                "`team` in config.yml names repository {named}, but this folder is linked to {repository}"
+            )));
+        }
+        match TrackingMismatch::of(&store) {
+            Some(mismatch) => Err(denied(mismatch.message(), mismatch.hint())),
+            None => Ok(()),
+        }
+    }
+
+    /// The repository that is meant, if it is known.
+    fn repository(&self) -> Option<&Id> {
+        self.project.as_ref()?.0.as_ref()
     }
 }
 
@@ -289,7 +307,10 @@ fn rejected(status: u16, bytes: &[u8]) -> LogError {
         409 if error == "behind" => LogError::Behind,
         400..=499 if REFUSALS.contains(&error.as_str()) => LogError::Refused(why),
         400 | 413 | 422 => LogError::Refused(why),
-        401 => denied("the service does not accept the token", NEW_TOKEN),
+        401 => denied(
+            "the service does not accept this token: it is wrong, expired or revoked",
+            NEW_TOKEN,
+        ),
         403 => denied(&format!("the service does not serve this: {why}"), OTHER_ADDRESS),
         404 => denied("the service has no such repository for this token", OTHER_ADDRESS),
         // Also where it is up: nothing was taken, and nothing is lost by waiting.

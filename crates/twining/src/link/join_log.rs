@@ -54,6 +54,8 @@ pub(super) fn join(store: &Store, log: &dyn Log) -> Result<JoinCounts, StoreErro
         lines.iter().for_each(|line| known.note(&line.change));
         store.follower().take_in_beside_own(&lines)?;
     }
+    // What waits is sent already, under its own key.
+    store.outbox().lines()?.iter().for_each(|line| known.note(&line.change));
     let missing = own.missing_from(&known, &folder);
     let count = missing.len();
     store.outbox().add(missing)?;

@@ -2,10 +2,12 @@
 //! it has the files removed. The log has them all, and is followed again.
 
 use serde::{Deserialize, Serialize};
-use twining_store::{Store, StoreError};
+use twining_store::{Log, Store, StoreError};
 
 /// The note in `local/`.
 const NOTE: &str = "shared-records";
+/// Lines that are asked for at once.
+const LINES: usize = 1024;
 
 /// How many records the folder had after the last exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,13 +47,21 @@ pub(super) fn has_lost_records(store: &Store) -> Result<bool, StoreError> {
     }
 }
 
-/// Has the log followed from its first line if the folder lost records; whether it did.
-pub(super) fn follow_again_if_lost(store: &Store) -> Result<bool, StoreError> {
-    let is_lost = has_lost_records(store)?;
-    if is_lost {
-        store.follower().restart()?;
+/// Follows the log again from its first line if the folder lost records; whether it did.
+pub(super) fn follow_again_if_lost(store: &Store, log: &dyn Log) -> Result<bool, StoreError> {
+    if !has_lost_records(store)? {
+        return Ok(false);
     }
-    Ok(is_lost)
+    // First, so that what was written meanwhile comes back with the rest.
+    store.outbox().deliver(log)?;
+    store.follower().restart()?;
+    loop {
+        let lines = log.since(store.follower().position()?, LINES)?;
+        if lines.is_empty() {
+            return Ok(true);
+        }
+        store.follower().take_in_beside_own(&lines)?;
+    }
 }
 
 /// Remembers how many records there are, after an exchange.

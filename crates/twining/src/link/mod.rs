@@ -2,9 +2,10 @@
 //!
 //! Address and token are the user's own settings, bound to this folder by its identity; nothing
 //! that is tracked in a repository names an address that is acted upon. This is the only module of
-//! the program that opens connections; hooks use none of it.
+//! the program that opens connections; hooks open none, and only read how things stand.
 
 mod command;
+mod git_tracking;
 mod http_log;
 mod join_log;
 mod lost_records;
@@ -21,5 +22,5 @@ mod transport;
 pub(crate) use command::{link, link_flags, unlink, unlink_flags};
 pub(crate) use server_link::ServerLink;
 pub(crate) use sync_command::{sync, sync_flags};
-pub(crate) use sync_state::{sync_checks, sync_warnings};
-pub(crate) use team_link::{SentState, TeamLink, needs_log, refusal_words, with_synced};
+pub(crate) use sync_state::{session_notice, sync_checks, sync_warnings};
+pub(crate) use team_link::{SentState, TeamLink, needs_log, sent_state, with_synced};

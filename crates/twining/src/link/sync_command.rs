@@ -9,7 +9,7 @@ use twining_store::{RECORD_PATHS, RefusedLine, StoreError};
 
 use super::lost_records;
 use super::refused_changes::what_of;
-use super::team_link::TeamLink;
+use super::team_link::{LINK_AGAIN, NO_SETTINGS, TeamLink};
 use crate::args::{option, switch, word};
 use crate::output::{self, OutputFormat};
 use crate::person_check;
@@ -79,25 +79,20 @@ fn exchange(project: &Project, style: OutputFormat) -> Result<ExitStatus, Comman
             .with_hint("`twining link URL` links it"));
     }
     let Some(link) = TeamLink::of(store) else {
-        return Err(CommandError::unavailable(
-            "NOT_LINKED",
-            "your settings have no address and token for this folder",
-        )
-        .with_hint("`twining link URL` links it again"));
+        return Err(CommandError::unavailable("NOT_LINKED", NO_SETTINGS).with_hint(LINK_AGAIN));
     };
     let log = link.log.probing();
-    let is_lost = lost_records::follow_again_if_lost(store)?;
     let before = store.follower().position()?;
-    let delivered = store.outbox().deliver(&log);
-    let exchanged = delivered.and_then(|delivery| {
+    let exchanged = lost_records::follow_again_if_lost(store, &log).and_then(|is_lost| {
+        let delivery = store.outbox().deliver(&log)?;
         store.follower().follow_with(&log)?;
         link.follow_claims(&log)?;
         lost_records::remember_counts(store)?;
-        Ok(delivery)
+        Ok((delivery, is_lost))
     });
     link.note(&exchanged.as_ref().map(drop).map_err(copy_of));
-    let delivery = exchanged?;
-    let received = store.follower().position()? - before;
+    let (delivery, is_lost) = exchanged?;
+    let received = store.follower().position()?.saturating_sub(before);
     let refused = store.outbox().refused()?;
     let state = store.outbox().state()?;
     let answer = json!({

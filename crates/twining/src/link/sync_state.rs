@@ -8,10 +8,12 @@ use twining_engine::StatusWarning;
 use twining_model::{Time, text};
 use twining_store::{LogError, OutboxState, Store, StoreError};
 
+use super::git_tracking::TrackingMismatch;
 use super::lost_records::has_lost_records;
 use super::refused_changes::refusal_summary;
 use super::settings::LinkSettings;
-use super::team_link::CLOSED_FOR;
+use super::team_link::{CLOSED_FOR, LINK_AGAIN, NO_SETTINGS};
+use crate::render::text_page::{count, minute};
 
 /// The note in `local/`.
 const NOTE: &str = "shared-sync";
@@ -30,6 +32,8 @@ pub(super) struct SyncState {
     pub failing_since: Option<Time>,
     /// Why not.
     pub reason: Option<String>,
+    /// What ends that, where waiting does not.
+    pub hint: Option<String>,
     /// Whether it answered, and did not let us in.
     pub is_denied: bool,
     /// The version of lines that we cannot read.
@@ -45,13 +49,15 @@ impl SyncState {
     /// Remembers whether the service answered.
     pub(super) fn note(store: &Store, answer: &Result<(), StoreError>) {
         let (before, now) = (Self::read(store), store.ids().now());
+        let is_denied = matches!(answer, Err(StoreError::Log(LogError::Denied { .. })));
         let after = match answer {
             Ok(()) => Self { answered_at: Some(now), ..Self::default() },
             Err(error) => Self {
                 failed_at: Some(now),
                 failing_since: before.failing_since.or(Some(now)),
                 reason: Some(text::excerpt(&reason_of(error), 300)),
-                is_denied: matches!(error, StoreError::Log(LogError::Denied { .. })),
+                hint: error.hint().filter(|_| is_denied),
+                is_denied,
                 too_new: match error {
                     StoreError::Log(LogError::TooNew { found, .. }) => Some(*found),
                     _ => None,
@@ -75,10 +81,10 @@ impl SyncState {
     }
 }
 
-/// Why nothing is exchanged, and what ends that where waiting does not.
-fn reason_of(error: &StoreError) -> String {
+/// Why nothing is exchanged: without saying once more that the log cannot be reached.
+pub(super) fn reason_of(error: &StoreError) -> String {
     match error {
-        StoreError::Log(LogError::Denied { why, hint }) => format!("{why}: {hint}"),
+        StoreError::Log(LogError::Unreachable(why) | LogError::Unknown(why)) => why.clone(),
         error => error.to_string(),
     }
 }
@@ -88,14 +94,14 @@ struct SyncFinding {
     code: &'static str,
     is_well: bool,
     message: String,
-    hint: &'static str,
+    hint: String,
 }
 
 fn findings(store: &Store) -> Vec<SyncFinding> {
     let Ok(outbox) = store.outbox().state() else { return Vec::new() };
     let mut found = Vec::new();
-    let mut unwell = |code, message: String, hint| {
-        found.push(SyncFinding { code, is_well: false, message, hint });
+    let mut unwell = |code, message: String, hint: &str| {
+        found.push(SyncFinding { code, is_well: false, message, hint: hint.to_owned() });
     };
     if outbox.has_foreign {
         unwell(
@@ -111,6 +117,14 @@ fn findings(store: &Store) -> Vec<SyncFinding> {
             "`twining sync refused` shows them; `twining sync retry` sends them again, and a person gives them up with `twining sync drop`",
         );
     }
+    if let Some(mismatch) = TrackingMismatch::of(store) {
+        let message = match outbox.waiting {
+            0 => mismatch.message().to_owned(),
+            waiting => format!("{}; {} not sent yet", mismatch.message(), counted(waiting)),
+        };
+        unwell(mismatch.code(), message, mismatch.hint());
+        return found;
+    }
     if !outbox.is_linked {
         return found;
     }
@@ -122,12 +136,8 @@ fn findings(store: &Store) -> Vec<SyncFinding> {
         );
     }
     if LinkSettings::of(store).is_none() {
-        unwell(
-            "link_settings",
-            "this folder is linked to a team, but your settings have no address and token for it"
-                .to_owned(),
-            "run `twining link URL` again, or `twining unlink`",
-        );
+        let message = format!("this folder is linked to a team, but {NO_SETTINGS}");
+        unwell("link_settings", message, LINK_AGAIN);
     }
     found.push(exchange(&outbox, &SyncState::read(store)));
     found
@@ -135,34 +145,53 @@ fn findings(store: &Store) -> Vec<SyncFinding> {
 
 fn exchange(outbox: &OutboxState, state: &SyncState) -> SyncFinding {
     let waiting = match outbox.since {
-        Some(since) => format!("{} not sent yet, the oldest of {since}", counted(outbox.waiting)),
+        Some(since) => {
+            format!("{} not sent yet, the oldest of {}", counted(outbox.waiting), minute(since))
+        }
         None if outbox.refused > 0 => "everything that was not refused is sent".to_owned(),
         None => "everything is sent".to_owned(),
     };
     if let Some(since) = state.failing_since {
         let why = state.reason.as_deref().unwrap_or("no reason is known");
+        let message = format!(
+            "nothing was exchanged with the team's log since {}: {why}; {waiting}",
+            minute(since)
+        );
+        let offline = "work goes on here; `twining sync` tries again now";
         return SyncFinding {
-            code: "offline",
+            code: if state.is_denied { "denied" } else { "offline" },
             is_well: false,
-            message: format!(
-                "nothing was exchanged with the team's log since {since} ({why}); {waiting}"
-            ),
-            hint: "work goes on here; `twining sync` tries again now",
+            message,
+            hint: state.hint.clone().unwrap_or_else(|| offline.to_owned()),
         };
     }
-    let seen = state
-        .answered_at
-        .map_or_else(|| "has not been asked yet".to_owned(), |at| format!("answered at {at}"));
+    let seen = state.answered_at.map_or_else(
+        || "has not been asked yet".to_owned(),
+        |at| format!("answered at {}", minute(at)),
+    );
     SyncFinding {
         code: "unsent",
         is_well: outbox.waiting == 0,
         message: format!("the team's log {seen}; {waiting}"),
-        hint: "`twining sync` sends it now",
+        hint: "`twining sync` sends it now".to_owned(),
     }
 }
 
 fn counted(changes: usize) -> String {
-    if changes == 1 { "1 change".to_owned() } else { format!("{changes} changes") }
+    count(changes as u64, "change")
+}
+
+/// What a session's brief says: that records do not reach the team until a person does something.
+pub(crate) fn session_notice(store: &Store) -> Option<String> {
+    let words = match TrackingMismatch::of(store) {
+        Some(mismatch) => mismatch.words(),
+        None if store.outbox().is_linked().unwrap_or(false) => {
+            let state = SyncState::read(store);
+            format!("{}; {}", state.reason.filter(|_| state.is_denied)?, state.hint?)
+        }
+        None => return None,
+    };
+    Some(format!("Not shared with the team: {words}. Tell the user."))
 }
 
 /// What `status` warns of in a linked folder.
@@ -173,13 +202,13 @@ pub(crate) fn sync_warnings(store: &Store) -> Vec<StatusWarning> {
         .map(|finding| StatusWarning {
             code: finding.code.to_owned(),
             message: finding.message,
-            hint: finding.hint.to_owned(),
+            hint: finding.hint,
         })
         .collect()
 }
 
 /// What `doctor` says of a linked folder: whether it is well, a message, and the next step.
-pub(crate) fn sync_checks(store: &Store) -> Vec<(bool, String, &'static str)> {
+pub(crate) fn sync_checks(store: &Store) -> Vec<(bool, String, String)> {
     findings(store)
         .into_iter()
         .map(|finding| (finding.is_well, finding.message, finding.hint))

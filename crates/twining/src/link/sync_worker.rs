@@ -149,7 +149,7 @@ fn send(store: &Store, link: &TeamLink) -> Result<bool, StoreError> {
 /// Takes in what others wrote, once there is something.
 fn receive(store: &Store, link: &TeamLink) -> Result<bool, StoreError> {
     let log = link.log.probing().reporting(outbox_age(store)?);
-    lost_records::follow_again_if_lost(store)?;
+    lost_records::follow_again_if_lost(store, &log)?;
     let lines = log.poll(store.follower().position()?, LINES, POLL_WAIT)?;
     if !lines.is_empty() {
         store.follower().take_in(&lines)?;

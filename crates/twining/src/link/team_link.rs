@@ -8,11 +8,13 @@ use serde_json::Value;
 use twining_model::Change;
 use twining_store::{Durability, LogError, Store, StoreError, SyncLock};
 
+use super::git_tracking::TrackingMismatch;
 use super::http_log::HttpLog;
 use super::settings::LinkSettings;
 use super::sync_command::copy_of;
-use super::sync_state::SyncState;
+use super::sync_state::{SyncState, reason_of};
 use crate::render::command_error::CommandError;
+use crate::render::text_page::minute;
 
 /// How long a write waits for the log.
 const DELIVERY_WAIT: Duration = Duration::from_millis(300);
@@ -23,6 +25,9 @@ const TRIES: usize = 5;
 /// How long a claim waits for another one that is made in this folder.
 const CLAIMS_WAIT: Duration = Duration::from_secs(15);
 const LOCK_INTERVAL: Duration = Duration::from_millis(10);
+/// What is said where the folder is linked and this user does not know where to.
+pub(super) const NO_SETTINGS: &str = "your settings have no address and token for this folder";
+pub(super) const LINK_AGAIN: &str = "run `twining link URL` again, or `twining unlink`";
 /// Verbs that need the log: two clones must not both succeed.
 const NEED_LOG: [&str; 2] = ["claim", "acknowledge"];
 
@@ -40,21 +45,54 @@ pub(crate) enum SentState {
     Waits,
     /// The log refused it, for this reason.
     Refused(String),
+    /// It is in this folder alone until a person does something: what, is said here.
+    Held(String),
+}
+
+impl SentState {
+    /// What a person is told of it; nothing if all is well.
+    pub(crate) fn words(&self) -> Option<String> {
+        match self {
+            Self::Sent => None,
+            Self::Waits => Some("not sent to the team yet; `twining sync` tries again".to_owned()),
+            Self::Refused(why) => Some(refusal_words(why)),
+            Self::Held(why) => Some(format!("not shared with the team: {why}")),
+        }
+    }
+}
+
+/// What became of what a call wrote; nothing is said of a folder that no team is meant to share.
+/// `refused_before` is how many changes were refused before the call.
+pub(crate) fn sent_state(
+    store: &Store,
+    link: Option<&TeamLink>,
+    refused_before: usize,
+) -> Option<SentState> {
+    match link {
+        Some(link) => Some(link.deliver(refused_before)),
+        None if store.outbox().is_linked().unwrap_or(false) => {
+            Some(SentState::Held(format!("{NO_SETTINGS}; {LINK_AGAIN}")))
+        }
+        None => TrackingMismatch::of(store).map(|mismatch| SentState::Held(mismatch.words())),
+    }
 }
 
 /// A verb's answer, with whether the log has everything where the folder is linked.
 pub(crate) fn with_synced(mut answer: Value, sent: Option<&SentState>) -> Value {
     if let (Some(answer), Some(sent)) = (answer.as_object_mut(), sent) {
         answer.insert("synced".to_owned(), Value::Bool(*sent == SentState::Sent));
-        if let SentState::Refused(why) = sent {
-            answer.insert("sync_refused".to_owned(), Value::String(refusal_words(why)));
-        }
+        let field = match sent {
+            SentState::Refused(_) => Some("sync_refused"),
+            SentState::Held(_) => Some("sync_problem"),
+            SentState::Sent | SentState::Waits => None,
+        };
+        answer.extend(field.map(|field| (field.to_owned(), sent.words().into())));
     }
     answer
 }
 
 /// Says that the log refused what was written.
-pub(crate) fn refusal_words(why: &str) -> String {
+fn refusal_words(why: &str) -> String {
     format!("the team's log refused it: {why}; it is in this folder alone: `twining sync refused`")
 }
 
@@ -96,12 +134,17 @@ impl TeamLink {
     /// refused before the call wrote.
     pub(crate) fn deliver(&self, refused_before: usize) -> SentState {
         let outbox = self.store.outbox();
+        let mut state = SentState::Waits;
         if !self.log.is_closed() && outbox.has_waiting().unwrap_or(true) {
             let log = self.log.until(Instant::now() + DELIVERY_WAIT);
-            self.note(&outbox.deliver(&log).map(drop));
+            let delivered = outbox.deliver(&log).map(drop);
+            self.note(&delivered);
+            if let Err(StoreError::Log(LogError::Denied { why, hint })) = delivered {
+                state = SentState::Held(format!("{why}; {hint}"));
+            }
         }
         if outbox.has_waiting().unwrap_or(true) {
-            return SentState::Waits;
+            return state;
         }
         // Also if another process sent it.
         match outbox.refused().unwrap_or_default().get(refused_before..) {
@@ -112,6 +155,10 @@ impl TeamLink {
 
     /// Remembers whether the log answered.
     pub(super) fn note(&self, answer: &Result<(), StoreError>) {
+        // It was not asked: nothing is known of it, and nothing to be remembered on other branches.
+        if answer.is_err() && TrackingMismatch::of(&self.store).is_some() {
+            return;
+        }
         // A log that nobody asked did not fail once more: the pause must end some time.
         if self.log.is_closed() && answer.as_ref().is_err_and(StoreError::is_offline) {
             return;
@@ -226,15 +273,16 @@ impl TeamLink {
             let refused = CommandError::unavailable(error.code(), why);
             return refused.with_hint(error.hint().unwrap_or_default());
         }
-        self.note(&Err(StoreError::from(LogError::Unreachable(error.to_string()))));
+        let why = reason_of(error);
+        self.note(&Err(StoreError::from(LogError::Unreachable(why.clone()))));
         let known = SyncState::read(&self.store);
         let seen = known.answered_at.map_or_else(
             || "it has not answered yet".to_owned(),
-            |at| format!("it last answered at {at}"),
+            |at| format!("it last answered at {}", minute(at)),
         );
         CommandError::unavailable(
             "OFFLINE",
-            format!("`{verb}` needs the team's log, which cannot be reached: {error}; {seen}"),
+            format!("`{verb}` needs the team's log, which cannot be reached: {why}; {seen}"),
         )
         .with_hint("`twining status` shows who held what then; everything else works offline")
     }

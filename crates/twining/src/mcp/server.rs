@@ -217,7 +217,9 @@ impl ServerState {
             }
             _ => (verb.run)(&ctx, fields)?,
         };
-        let sent = link.map(|link| link.deliver(refused));
+        let sent = (verb.effect != Effect::Reads)
+            .then(|| link::sent_state(project.engine.store(), link.as_ref(), refused))
+            .flatten();
         let answer = link::with_synced(answer.to_json(), sent.as_ref());
         // Any call is a sign of life; what it costs comes once a minute.
         project.engine.heartbeat(&ctx.caller);

@@ -76,12 +76,14 @@ pub(crate) fn kind(entry_type: &str) -> StyledText {
 /// A stored time, to the minute.
 pub(crate) fn when(timestamp: &str) -> StyledText {
     match Time::read(timestamp) {
-        Some(time) => dim(format!(
-            "{}Z",
-            time.to_string().chars().take(16).collect::<String>().replace('T', " ")
-        )),
+        Some(time) => dim(minute(time)),
         None => dim(text::excerpt(timestamp, 17)),
     }
+}
+
+/// A time to the minute: `2026-11-15 09:30Z`.
+pub(crate) fn minute(time: Time) -> String {
+    format!("{}Z", time.to_string().chars().take(16).collect::<String>().replace('T', " "))
 }
 
 /// A number with its noun: `1 decision`, `2 decisions`.

@@ -30,6 +30,7 @@ struct ServerState {
     claims: Mutex<(u64, String)>,
     repository: Mutex<String>,
     may_settle: AtomicBool,
+    is_revoked: AtomicBool,
     is_down: AtomicBool,
     lost_answers: AtomicUsize,
     asked: AtomicUsize,
@@ -47,6 +48,7 @@ impl TeamServer {
             claims: Mutex::default(),
             repository: Mutex::new(REPOSITORY.to_owned()),
             may_settle: AtomicBool::new(true),
+            is_revoked: AtomicBool::new(false),
             is_down: AtomicBool::new(false),
             lost_answers: AtomicUsize::new(0),
             asked: AtomicUsize::new(0),
@@ -83,6 +85,11 @@ impl TeamServer {
         self.state.may_settle.store(may_settle, Ordering::SeqCst);
     }
 
+    /// Whether it accepts its callers' token no more.
+    pub(crate) fn revoke_token(&self, is_revoked: bool) {
+        self.state.is_revoked.store(is_revoked, Ordering::SeqCst);
+    }
+
     /// Carries out the next `count` appends without answering.
     pub(crate) fn lose_answers(&self, count: usize) {
         self.state.lost_answers.store(count, Ordering::SeqCst);
@@ -116,6 +123,7 @@ impl ServerState {
                 _ => {}
             }
         }
+        is_known &= !self.is_revoked.load(Ordering::SeqCst);
         let mut body = vec![0; length];
         reader.read_exact(&mut body)?;
         let body: Value = serde_json::from_slice(&body).unwrap_or_default();

@@ -41,7 +41,11 @@ pub(super) fn staged(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
     let is_record = |path: &&String| {
         path.strip_prefix(".twining/").is_some_and(|inside| RecordKind::of(inside).is_some())
     };
-    let paths: Vec<String> = comparison.changed.iter().filter(is_record).cloned().collect();
+    let mut paths: Vec<String> = comparison.changed.iter().filter(is_record).cloned().collect();
+    if comparison.project.engine.store().outbox().is_linked().unwrap_or(false) {
+        // `twining link` takes the records out of git, and the team's log has them.
+        paths.retain(|path| comparison.stored("", path).is_some());
+    }
     if paths.is_empty() {
         return Vec::new();
     }
