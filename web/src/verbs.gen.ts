@@ -234,6 +234,7 @@ export interface Verbs {
         reason?: string;
         to?: string;
         binds: boolean;
+        assumed?: boolean;
         confirmed_in?: string;
       }[];
       total: number;
@@ -636,6 +637,7 @@ export interface Verbs {
         alternatives_count: number;
         scope: string;
         matched: string;
+        assumed?: boolean;
         rules_out?: string[];
         commit_hashes: string[];
         superseded_by?: string;
@@ -1050,6 +1052,7 @@ export interface Verbs {
           summary: string;
           at: string;
           binds: boolean;
+          assumed?: boolean;
           code?: {
             state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
             at?: string;
@@ -1134,6 +1137,7 @@ export interface Verbs {
         reason?: string;
         to?: string;
         binds: boolean;
+        assumed?: boolean;
         confirmed_in?: string;
       }[];
       omitted_count?: number;
@@ -1293,6 +1297,21 @@ export interface Verbs {
           via: "mcp" | "cli" | "hook" | "web" | "http" | "import" | "repository" | "unknown";
           trust: "imported" | "tool" | "agent" | "human";
         };
+      }[];
+      derived?: {
+        at: string;
+        type: string;
+        derived: boolean;
+        entity_id?: string;
+        links?: {
+          at: string;
+          type: string;
+          relation: string;
+          direction: "outgoing" | "incoming";
+          derived: boolean;
+          of?: number;
+          percent?: number;
+        }[];
       }[];
       truncated: boolean;
     };
