@@ -288,14 +288,13 @@ fn run_verb(
     if let Ok(Some(when)) = matches.try_get_one::<String>(AS_OF) {
         let past = PastProject::open(project, when)?;
         let context = past.project.context(caller, authority);
-        let context = CommandContext { flags: Some(matches), ..context };
-        let answer = (verb.run)(&context, fields).map_err(in_flags)?;
-        return Ok(output::answer(
+        return answer_past(
+            verb,
+            CommandContext { flags: Some(matches), ..context },
+            fields,
             style,
-            || answer.to_json(),
-            |page| answer.show(page),
-            answer.ending(),
-        ));
+        )
+        .map_err(in_flags);
     }
     let project = Project::open(project)?;
     let caller = caller.fit().map_err(|refused| CommandError::refused(&refused))?;
@@ -338,6 +337,18 @@ fn run_verb(
         project.finish_writes();
     }
     Ok(ending)
+}
+
+/// Answers from the memory of another time, which nothing is written to.
+fn answer_past(
+    verb: &VerbEntry,
+    context: CommandContext<'_>,
+    fields: Map<String, Value>,
+    style: OutputFormat,
+) -> Result<ExitStatus, CommandError> {
+    let answer = (verb.run)(&context, fields)?;
+    let json = || answer.to_json();
+    Ok(output::answer(style, json, |page| answer.show(page), answer.ending()))
 }
 
 /// An example that spans lines, on one.

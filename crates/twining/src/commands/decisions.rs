@@ -300,8 +300,10 @@ fn show_decision(decision: &WhyDecision, page: &mut TextPage) {
         standing(decision.status),
         plain(decision.confidence.as_str()),
         place(&decision.scope),
-        dim(format!("({})", matched(&decision.matched))),
-        dim(if decision.assumed { ASSUMED } else { "" }),
+        dim(match decision.assumed {
+            true => format!("({}) {ASSUMED}", matched(&decision.matched)),
+            false => format!("({})", matched(&decision.matched)),
+        }),
         when(&decision.timestamp),
         dim(&decision.id),
         dim(format!(

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use clap::{ArgMatches, Command, ValueHint};
 use serde_json::{Value, json};
 use twining_model::Id;
-use twining_store::git::Git;
+use twining_store::git::{BranchCommitError, Git};
 use twining_store::{LogError, OutboxSignature, Store};
 
 use super::http_log::{HttpLog, ServiceIdentity};
@@ -211,14 +211,7 @@ fn carry_out(
         if repository.is_some() && !is_labelled {
             page.line([warn("config.yml cannot be edited: the label `team` is not written")]);
         }
-        match &untracked {
-            Ok(()) if tracked.is_empty() => {}
-            Ok(()) => page.line([dim(format!(
-                "git no longer tracks {}; they are in the folder",
-                count(tracked.len() as u64, "file")
-            ))]),
-            Err(error) => page.line([warn(format!("git still tracks the records: {error}"))]),
-        }
+        show_untracked(page, &untracked, tracked.len());
         if !next.is_empty() {
             page.line([plain(match &untracked {
                 Ok(()) => "Commit what changed for git:",
@@ -228,6 +221,17 @@ fn carry_out(
         }
     };
     Ok(output::answer(style, || answer, show, ExitStatus::Done))
+}
+
+fn show_untracked(page: &mut TextPage, untracked: &Result<(), BranchCommitError>, files: usize) {
+    match untracked {
+        Ok(()) if files == 0 => {}
+        Ok(()) => page.line([dim(format!(
+            "git no longer tracks {}; they are in the folder",
+            count(files as u64, "file")
+        ))]),
+        Err(error) => page.line([warn(format!("git still tracks the records: {error}"))]),
+    }
 }
 
 /// Ends the link; the files stay, complete.
