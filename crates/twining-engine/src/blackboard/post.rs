@@ -389,8 +389,8 @@ mod tests {
     use twining_model::limits;
     use twining_testcases::each;
 
-    use crate::PostInput;
     use crate::testing::{Project, caller};
+    use crate::{PostInput, PreparedPost};
 
     fn refusal(input: &PostInput) -> String {
         let project = Project::new();
@@ -434,6 +434,31 @@ mod tests {
         let note = stray.note.expect("a word about it");
         assert!(note.contains("01ARZ3NDEKTSV4RRFFQ69G5FAV") && !note.contains(&asked.id), "{note}");
         assert_eq!(project.entry(&stray.id).relates_to.len(), 2, "nothing is dropped");
+    }
+
+    #[test]
+    fn a_post_that_was_not_written_is_repeated_by_nobody() {
+        let project = Project::new();
+        let prepare = |input: &PostInput| project.engine.prepare_post(&caller("ada"), input);
+        for _ in 0..2 {
+            let Ok(PreparedPost::New(ready)) = prepare(&finding("the cache is cold")) else {
+                panic!("nothing on the board says it yet");
+            };
+            let line = ready.line(&project.engine).expect("it is one line").expect("fits");
+            assert_eq!(line.change.entries[0].summary, "the cache is cold");
+        }
+        project.post("finding", "the cache is cold");
+        let again = prepare(&finding("the cache is cold"));
+        assert!(matches!(again, Ok(PreparedPost::Repeats(_))));
+    }
+
+    #[test]
+    fn a_post_about_others_needs_more_than_a_line() {
+        let project = Project::new();
+        let input = PostInput { relates_to: vec!["x".into()], ..finding("the cache is cold") };
+        let prepared = project.engine.prepare_post(&caller("ada"), &input);
+        let Ok(PreparedPost::New(ready)) = prepared else { panic!("it is new") };
+        assert!(ready.line(&project.engine).is_none());
     }
 
     #[test]

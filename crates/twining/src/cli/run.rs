@@ -5,10 +5,12 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
 use serde_json::{Map, Value};
 use twining_model::{InvalidInput, limits};
+use twining_store::Store;
 
 use crate::args::AS_OF;
 use crate::cli::help;
@@ -268,13 +270,11 @@ fn run_verb(
         (verb.ask)(given, matches)?
     };
     let fields = match matches.get_one::<PathBuf>(JSON_INPUT) {
-        Some(_) if !given.is_empty() => {
-            return Err(refused(InvalidInput::new(
-                JSON_INPUT,
-                "cannot be combined with other flags",
-            )));
+        Some(source) if given.is_empty() => read_json(source)?,
+        Some(_) => {
+            let rule = "cannot be combined with other flags";
+            return Err(refused(InvalidInput::new(JSON_INPUT, rule)));
         }
-        Some(source) => read_json(source)?,
         None => given,
     };
     if let Some((field, flag)) = (verb.missing)(&fields) {
@@ -290,7 +290,7 @@ fn run_verb(
         let context = past.project.context(caller, authority);
         return answer_past(
             verb,
-            CommandContext { flags: Some(matches), ..context },
+            &CommandContext { flags: Some(matches), ..context },
             fields,
             style,
         )
@@ -299,15 +299,9 @@ fn run_verb(
     let project = Project::open(project)?;
     let caller = caller.fit().map_err(|refused| CommandError::refused(&refused))?;
     let drained = project.engine.drain_queues(&caller, &project.history);
-    let link = if effect == Effect::Reads { None } else { TeamLink::of(project.engine.store()) };
+    let link = link_for(verb, effect, project.engine.store());
     let context = CommandContext { flags: Some(matches), ..project.context(caller, authority) };
     let refused = link.as_ref().map_or(0, TeamLink::refused_count);
-    if effect == Effect::Reads
-        && link::needs_log(verb.name)
-        && let Some(link) = TeamLink::of(project.engine.store())
-    {
-        link.refresh_claims();
-    }
     // If this fails too, it is for the same reason, which is reported once.
     let answer = match &link {
         Some(link) if link::needs_log(verb.name) => {
@@ -339,14 +333,27 @@ fn run_verb(
     Ok(ending)
 }
 
+/// The team's log, for what writes; what only reads of the log is brought up to date instead.
+fn link_for(verb: &VerbEntry, effect: Effect, store: &Arc<Store>) -> Option<TeamLink> {
+    if effect != Effect::Reads {
+        return TeamLink::of(store);
+    }
+    if link::needs_log(verb.name)
+        && let Some(link) = TeamLink::of(store)
+    {
+        link.refresh_claims();
+    }
+    None
+}
+
 /// Answers from the memory of another time, which nothing is written to.
 fn answer_past(
     verb: &VerbEntry,
-    context: CommandContext<'_>,
+    context: &CommandContext<'_>,
     fields: Map<String, Value>,
     style: OutputFormat,
 ) -> Result<ExitStatus, CommandError> {
-    let answer = (verb.run)(&context, fields)?;
+    let answer = (verb.run)(context, fields)?;
     let json = || answer.to_json();
     Ok(output::answer(style, json, |page| answer.show(page), answer.ending()))
 }
