@@ -271,10 +271,38 @@ fn one_edge_of_a_chain_is_told_apart_when_it_differs() {
 }
 
 #[test]
-fn ports_that_theirs_changed_stay_ours_and_are_told() {
+fn ports_that_one_side_changed_are_that_sides() {
+    let base = "strict digraph {\n  a:x -> b [w=1];\n}\n";
+    let ours = "strict digraph {\n  c; a:x -> b [w=2];\n}\n";
+    let theirs = "strict digraph {\n  a:y -> b [w=1, z=3];\n}\n";
+    for merged in [merged(base, ours, theirs), merged(base, theirs, ours)] {
+        assert_eq!(told(&merged), [""; 0]);
+        let document = DotDocument::parse(text(&merged));
+        let [edge] = &document.graph().edges[..] else { panic!("one edge: {}", text(&merged)) };
+        assert_eq!(edge.from_port.as_ref().map(|port| port.name.to_string()), Some("y".to_owned()));
+        let own: Vec<_> = edge
+            .attributes
+            .own()
+            .map(|attribute| format!("{}={}", attribute.name(), attribute.value))
+            .collect();
+        assert_eq!(own, ["w=2", "z=3"]);
+        assert!(document.graph().node("c").is_some());
+    }
+    // Two edges of a strict graph are one, with the port that was written last.
+    let base = "strict digraph {\n  a -> a, \"a\":p\n}\n";
+    let theirs = "strict digraph {\n  a -> a [x=1]\n}\n";
+    let merged = merged(base, &format!("// ours\n{base}"), theirs);
+    assert_eq!(told(&merged), [""; 0]);
+    let document = DotDocument::parse(text(&merged));
+    assert!(document.graph().edges.iter().all(|edge| edge.to_port.is_none()), "{}", text(&merged));
+}
+
+#[test]
+fn ports_that_both_sides_changed_stay_ours_and_are_told() {
     let base = "strict digraph {\n  a:x -> b;\n}\n";
-    let merged = merged(base, &base.replace("a:x", "c; a:x"), &base.replace("a:x", "a:y"));
-    assert_eq!(text(&merged), "strict digraph {\n  c; a:x -> b;\n}\n");
+    let ours = base.replace("a:x", "a:z");
+    let merged = merged(base, &ours, &base.replace("a:x", "a:y"));
+    assert_eq!(text(&merged), ours);
     assert_eq!(told(&merged), ["the edge a -> b: its ports differ in theirs; ours was kept"]);
 }
 

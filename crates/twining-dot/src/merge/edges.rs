@@ -1,6 +1,7 @@
 //! Edges, identified by their endpoints and the policy's attributes, including those from defaults.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::edit::NewStatement;
 use crate::graph::Edge;
@@ -11,7 +12,7 @@ use super::side::{EdgeKey, OwnAttributes};
 use super::subgraphs::path_of;
 use super::three_way::{AttributeAction, MergeError, Merger, by_statement, in_order};
 
-impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
+impl<'a, P: DotMergePolicy + ?Sized> Merger<'a, P> {
     /// Settles the edges and returns the nodes they need.
     pub(super) fn edges(&mut self) -> Result<HashSet<DotId>, MergeError> {
         let mut joined: HashSet<DotId> = HashSet::new();
@@ -31,7 +32,12 @@ impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
                         self.compared(&subject, &base.unwrap_or_default(), &intended, &attributes);
                     let ports = |edge: &Edge| (edge.from_port.clone(), edge.to_port.clone());
                     let before = self.base.edge(&name).map(|(_, edge, _)| ports(edge));
-                    if ports(other) != ports(edge) && ports(other) != before.unwrap_or_default() {
+                    if ports(other) != ports(edge) && Some(ports(other)) != before {
+                        if before == Some(ports(edge)) {
+                            self.replace_edge(edge, other, verdicts, intended);
+                            join(edge);
+                            continue;
+                        }
                         let what = "its ports differ in theirs".to_owned();
                         self.clash(subject, DotClashKind::NotCarriedOver(what));
                     }
@@ -69,14 +75,40 @@ impl<P: DotMergePolicy + ?Sized> Merger<'_, P> {
                 }
                 None => {}
             }
-            self.add_edge(edge, intended);
+            self.add_edge(edge, in_order(&edge.attributes), intended);
             join(edge);
         }
         Ok(joined)
     }
 
-    fn add_edge(&mut self, edge: &Edge, intended: OwnAttributes) {
-        let attributes = in_order(&edge.attributes);
+    /// Only theirs moved an edge to other ports: it is written anew, as theirs, with the attributes
+    /// of both.
+    fn replace_edge(
+        &mut self,
+        ours: &'a Edge,
+        theirs: &Edge,
+        verdicts: Vec<(Arc<str>, AttributeAction)>,
+        mut intended: OwnAttributes,
+    ) {
+        let mut attributes = in_order(&ours.attributes);
+        for (name, verdict) in verdicts {
+            match by_statement(&name, &verdict, &ours.attributes, &theirs.attributes) {
+                AttributeAction::Keep => {}
+                AttributeAction::Set(value) => {
+                    match attributes.iter_mut().find(|(known, _)| **known == *name) {
+                        Some((_, known)) => *known = value,
+                        None => attributes.push((name.to_string(), value)),
+                    }
+                }
+                AttributeAction::Unset => attributes.retain(|(known, _)| **known != *name),
+            }
+            intended.apply(&name, verdict);
+        }
+        self.plan.remove_edge(ours);
+        self.add_edge(theirs, attributes, intended);
+    }
+
+    fn add_edge(&mut self, edge: &Edge, attributes: Vec<(String, DotId)>, intended: OwnAttributes) {
         let from = (edge.from.clone(), edge.from_port.clone());
         let to = (edge.to.clone(), edge.to_port.clone());
         match self.home_of(edge) {
