@@ -1,8 +1,8 @@
 //! Text to vector, offline and in process.
 //!
 //! Two texts that mean similar things get vectors that point in similar
-//! directions, even when they share no word. The model is all-MiniLM-L6-v2: text
-//! becomes tokens ([`Model::tokens`]), six layers of attention and feed-forward
+//! directions, even when they share no word. The model is all-MiniLM-L6-v2, tuned on
+//! software history (`model/ORIGIN.md`): text becomes tokens ([`Model::tokens`]), six layers of attention and feed-forward
 //! turn each token into 384 numbers, and their mean, scaled to length one, is the
 //! [`Vector`]. The model is fixed, so its forward pass is written out here; no
 //! framework is needed, nothing is downloaded, and loading costs a checksum.

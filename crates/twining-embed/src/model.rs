@@ -40,7 +40,7 @@ impl Model {
         #[repr(C, align(64))]
         struct AlignedBytes<Bytes: ?Sized>(Bytes);
         static WEIGHTS: &AlignedBytes<[u8]> =
-            &AlignedBytes(*include_bytes!("../model/all-MiniLM-L6-v2.int8.bin"));
+            &AlignedBytes(*include_bytes!("../model/minilm-history.int8.bin"));
         Self::from_bytes(&WEIGHTS.0)
     }
 
@@ -55,7 +55,13 @@ impl Model {
         })
     }
 
-    /// Checksum that identifies this model's vectors.
+    /// Its name and version.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.layout.name()
+    }
+
+    /// Checksum of its name, version and weights, which tells its vectors from those of another.
     #[must_use]
     pub fn identity(&self) -> u64 {
         self.layout.checksum()

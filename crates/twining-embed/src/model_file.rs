@@ -41,7 +41,7 @@ pub const PIECES: usize = 30_522;
 pub const SLOTS: usize = 1 << 16;
 
 const MAGIC: &[u8; 8] = b"TWNEMBED";
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const HEADER: usize = 64;
 
 /// How long a section has to be.
@@ -56,7 +56,9 @@ enum SectionSize {
 pub const BEFORE_LAYERS: usize = 8;
 /// Sections of one layer: four linear maps of 5, two norms of 2.
 pub const PER_LAYER: usize = 24;
-const SECTIONS: usize = BEFORE_LAYERS + LAYERS * PER_LAYER;
+/// After the layers: the model's name and version.
+const NAME: usize = BEFORE_LAYERS + LAYERS * PER_LAYER;
+const SECTIONS: usize = NAME + 1;
 
 /// Bytes that were found to be a whole model, and where its sections are.
 pub struct ModelFile {
@@ -76,6 +78,11 @@ impl ModelFile {
         check_header(&bytes)?;
         let sections = read_table(&bytes)?;
         Ok(Self { bytes: ModelBytes::align(bytes), sections })
+    }
+
+    /// Name and version, as in `minilm-history 1`; empty if it is not text.
+    pub fn name(&self) -> &str {
+        str::from_utf8(self.section(NAME)).unwrap_or_default()
     }
 
     /// Checksum from the header, which matches the body.
@@ -194,7 +201,7 @@ fn sizes() -> impl Iterator<Item = SectionSize> {
             linear(WIDTH, 3 * WIDTH).into_iter().chain(linear(WIDTH, WIDTH)).chain(norm);
         attention.chain(linear(WIDTH, INNER)).chain(linear(INNER, WIDTH)).chain(norm)
     };
-    before.into_iter().chain((0..LAYERS).flat_map(layer))
+    before.into_iter().chain((0..LAYERS).flat_map(layer)).chain([SectionSize::Any])
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

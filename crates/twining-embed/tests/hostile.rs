@@ -5,7 +5,7 @@ use twining_embed::{Model, ModelError, PackedVector};
 use twining_testcases::each;
 use xxhash_rust::xxh3::xxh3_64;
 
-const WHOLE: &[u8] = include_bytes!("../model/all-MiniLM-L6-v2.int8.bin");
+const WHOLE: &[u8] = include_bytes!("../model/minilm-history.int8.bin");
 
 fn refused(bytes: Vec<u8>) -> ModelError {
     Model::from_bytes(bytes).err().expect("these bytes are no model")
@@ -44,7 +44,7 @@ fn a_flipped_bit_anywhere_is_noticed() {
         let damaged = refused(altered(at, &[WHOLE[at] ^ 1 << (at % 8)]));
         let expected = match at {
             0..8 => damaged == ModelError::Magic,
-            8..12 => matches!(damaged, ModelError::Version { wanted: 1, .. }),
+            8..12 => matches!(damaged, ModelError::Version { wanted: 2, .. }),
             16..24 => matches!(damaged, ModelError::Truncated { .. } | ModelError::Trailing { .. }),
             12..16 | 32..64 => matches!(damaged, ModelError::Section { .. }),
             _ => matches!(damaged, ModelError::Checksum { .. }),
@@ -57,14 +57,14 @@ fn a_flipped_bit_anywhere_is_noticed() {
 fn another_file_another_format_and_a_tail_are_told_apart() {
     assert_eq!(refused(b"PK\x03\x04 is a zip file".to_vec()), ModelError::Magic);
     assert_eq!(
-        refused(altered(8, &2_u32.to_le_bytes())),
-        ModelError::Version { wanted: 1, found: 2 }
+        refused(altered(8, &3_u32.to_le_bytes())),
+        ModelError::Version { wanted: 2, found: 3 }
     );
     let longer = [WHOLE, b"tail"].concat();
     assert_eq!(refused(longer), ModelError::Trailing { extra: 4 });
     assert_eq!(
-        ModelError::Version { wanted: 1, found: 2 }.to_string(),
-        "the model is packed in format 2; this build reads format 1"
+        ModelError::Version { wanted: 2, found: 3 }.to_string(),
+        "the model is packed in format 3; this build reads format 2"
     );
 }
 

@@ -108,6 +108,14 @@ impl Project {
         understanding(store_on(self.path(), &self.clock, None))
     }
 
+    /// Another process on the same folder, with a model of its own.
+    pub(crate) fn another_engine_with(
+        &self,
+        load: impl Fn() -> Result<Arc<Model>, String> + Send + Sync + 'static,
+    ) -> Engine {
+        Engine::with_model(store_on(self.path(), &self.clock, None), Box::new(load))
+    }
+
     /// Makes every vector there is to make.
     pub(crate) fn make_vectors(&self) {
         self.engine.embedding_worker().make_all(&mut |_| true).expect("makes them");

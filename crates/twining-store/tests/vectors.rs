@@ -12,6 +12,7 @@ use twining_testkit::memory::{note, store};
 use twining_testkit::{FaultOutcome, Faults, FixedWorld, TestProject};
 
 const MODEL: u64 = 7;
+const FILE: &str = "local/vectors-0000000000000007.bin";
 const OUTCOMES: [FaultOutcome; 5] = [
     FaultOutcome::Fails(EIO),
     FaultOutcome::Fails(ENOSPC),
@@ -27,7 +28,7 @@ fn vector(fill: u8) -> VectorBytes {
 fn append(store: &Store, model: u64, fills: &[u8]) -> Result<(), StoreError> {
     let rows: Vec<(u64, VectorBytes)> =
         fills.iter().map(|fill| (u64::from(*fill), vector(*fill))).collect();
-    store.vectors(|file| file.append(model, &rows)).map(|_| ())
+    store.vectors(model, |file| file.append(&rows)).map(|_| ())
 }
 
 fn read_on(
@@ -39,7 +40,7 @@ fn read_on(
     let mut keep = |name, bytes: &VectorBytes| {
         rows.insert(name, *bytes);
     };
-    let read = store.vectors(|file| file.read_new(model, cursor, &mut keep)).expect("reads");
+    let read = store.vectors(model, |file| file.read_new(cursor, &mut keep)).expect("reads");
     (read, rows)
 }
 
@@ -100,7 +101,7 @@ fn whichever_call_fails_a_rewrite_leaves_the_old_rows_or_the_new() {
             if let Ok(store) =
                 Store::open_probed(project.place(), world.ids(), Some(faults.clone()))
             {
-                let _ = store.vectors(|file| file.rewrite(MODEL, &[(2, vector(2))]));
+                let _ = store.vectors(MODEL, |file| file.rewrite(&[(2, vector(2))]));
             }
             let found = names(&store(&project, &world), MODEL);
             assert!(found == [1, 2, 3] || found == [2], "call {at}, {outcome:?}: {found:?}");
@@ -119,7 +120,7 @@ fn a_reader_follows_a_writer_over_a_torn_tail() {
     append(&store, MODEL, &[1]).expect("appends");
     let mut cursor = VectorCursor::default();
     assert_eq!(read_on(&store, MODEL, &mut cursor).1.into_keys().collect::<Vec<_>>(), [1]);
-    let file = project.file("local/vectors.bin");
+    let file = project.file(FILE);
     let mut bytes = std::fs::read(&file).expect("there");
     bytes.extend([9; 77]);
     std::fs::write(&file, bytes).expect("writes");
@@ -130,14 +131,57 @@ fn a_reader_follows_a_writer_over_a_torn_tail() {
 }
 
 #[test]
-fn rows_of_another_model_are_not_read_and_do_not_stay() {
+fn two_models_on_one_folder_keep_their_own_rows() {
     let world = FixedWorld::new();
     let project = lived_in(&world);
     let store = store(&project, &world);
     append(&store, MODEL, &[1, 2]).expect("appends");
     assert!(names(&store, MODEL + 1).is_empty());
+    let mut cursor = VectorCursor::default();
+    read_on(&store, MODEL, &mut cursor);
     append(&store, MODEL + 1, &[3]).expect("appends");
-    assert_eq!((names(&store, MODEL), names(&store, MODEL + 1)), (vec![], vec![3]));
+    assert_eq!((names(&store, MODEL), names(&store, MODEL + 1)), (vec![1, 2], vec![3]));
+    let is_read = store.vectors(MODEL, |file| file.is_read(&cursor)).expect("looks");
+    assert_eq!(is_read, Some(true), "a reader of one model has nothing to read again");
+}
+
+#[test]
+fn two_models_make_their_vectors_at_the_same_time() {
+    let world = FixedWorld::new();
+    let project = lived_in(&world);
+    let (one, other) = (store(&project, &world), store(&project, &world));
+    let has_turn = |model: u64| {
+        other.vectors(model, |file| Ok(file.try_embedding_lock()?.is_some())).expect("asks")
+    };
+    one.vectors(MODEL, |file| {
+        let _turn = file.try_embedding_lock()?;
+        assert_eq!((has_turn(MODEL), has_turn(MODEL + 1)), (Some(false), Some(true)));
+        Ok(())
+    })
+    .expect("has the turn");
+}
+
+#[test]
+fn rows_of_a_model_go_when_nobody_wrote_any_for_a_month() {
+    let world = FixedWorld::new();
+    let project = lived_in(&world);
+    append(&store(&project, &world), MODEL, &[1]).expect("appends");
+    std::fs::write(project.file("local/vectors.bin"), "of the first model").expect("writes");
+    let aged = |days: u64, name: &str| {
+        let file = std::fs::File::options().append(true).open(project.file(name)).expect("opens");
+        let written = file.metadata().and_then(|about| about.modified()).expect("has a time");
+        let then = written - std::time::Duration::from_secs(days * 86_400);
+        file.set_modified(then).expect("sets its time");
+    };
+    aged(29, FILE);
+    aged(31, "local/vectors.bin");
+    append(&store(&project, &world), MODEL + 1, &[2]).expect("appends");
+    assert!(!project.file("local/vectors.bin").exists(), "out of use");
+    assert_eq!(names(&store(&project, &world), MODEL), [1], "in use");
+    aged(31, FILE);
+    append(&store(&project, &world), MODEL + 1, &[3]).expect("appends");
+    assert!(names(&store(&project, &world), MODEL).is_empty());
+    assert_eq!(names(&store(&project, &world), MODEL + 1), [2, 3]);
 }
 
 #[test]
@@ -148,10 +192,10 @@ fn a_reader_notices_that_the_file_was_replaced_or_removed() {
     append(&store, MODEL, &[1, 2, 3]).expect("appends");
     let mut cursor = VectorCursor::default();
     read_on(&store, MODEL, &mut cursor);
-    store.vectors(|file| file.rewrite(MODEL, &[(2, vector(2))])).expect("rewrites");
+    store.vectors(MODEL, |file| file.rewrite(&[(2, vector(2))])).expect("rewrites");
     assert_eq!(read_on(&store, MODEL, &mut cursor).0, Some(VectorReadOutcome::Replaced));
     assert_eq!(read_on(&store, MODEL, &mut cursor).1.into_keys().collect::<Vec<_>>(), [2]);
-    std::fs::remove_file(project.file("local/vectors.bin")).expect("removes");
+    std::fs::remove_file(project.file(FILE)).expect("removes");
     assert_eq!(read_on(&store, MODEL, &mut cursor).0, Some(VectorReadOutcome::Replaced));
     assert_eq!(
         read_on(&store, MODEL, &mut cursor),

@@ -1,7 +1,7 @@
 //! Without a usable model everything works, words answer, and `status` and
 //! `doctor` say what to do.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,15 @@ use serde_json::{Value, json};
 
 const MODEL: &str = "TWINING_MODEL";
 const WEIGHTS: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../twining-embed/model/all-MiniLM-L6-v2.int8.bin");
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../twining-embed/model/minilm-history.int8.bin");
+
+/// Where the vectors of the program's own model are: its checksum is in their name.
+fn vectors_of(project: &Path) -> PathBuf {
+    let weights = weights();
+    let checksum: [u8; 8] = weights[24..32].try_into().expect("eight bytes");
+    let model = u64::from_le_bytes(checksum);
+    project.join(format!(".twining/local/vectors-{model:016x}.bin"))
+}
 
 /// A project whose user names a model file.
 struct Named {
@@ -160,7 +168,7 @@ fn everything_else_works(model: &Path, why: &str) {
     let vectors = named.run(&["reindex", "--vectors"]);
     assert_eq!(vectors.code, 1, "vectors were asked for and cannot be made: {vectors:?}");
     assert!(vectors.stderr.contains(why) && vectors.stderr.contains("hint: "), "{vectors:?}");
-    assert!(!named.project.path().join(".twining/local/vectors.bin").exists());
+    assert!(!vectors_of(named.project.path()).exists());
 }
 
 #[test]
@@ -218,8 +226,7 @@ fn the_right_file_serves_as_well_as_the_model_in_the_program() {
 fn vectors_that_cannot_be_read_leave_words_to_answer_and_doctor_says_which_file() {
     let project = Project::new();
     project.json(&["post", "finding", "users are logged out when their session token expires"]);
-    std::fs::create_dir_all(project.path().join(".twining/local/vectors.bin"))
-        .expect("makes a folder");
+    std::fs::create_dir_all(vectors_of(project.path())).expect("makes a folder");
     let found = project.json(&["query", "session"]);
     assert_eq!(
         (&found["mode"], found["results"].as_array().map(Vec::len)),
@@ -228,7 +235,7 @@ fn vectors_that_cannot_be_read_leave_words_to_answer_and_doctor_says_which_file(
     );
     let doctor = project.run(&["doctor"]);
     assert_eq!(doctor.code, 3, "{doctor:?}");
-    assert!(doctor.stdout.contains(".twining/local/vectors.bin"), "{doctor:?}");
+    assert!(doctor.stdout.contains(".twining/local/vectors-"), "{doctor:?}");
 }
 
 #[test]
@@ -262,7 +269,7 @@ fn a_server_told_to_do_without_embeddings_makes_none() {
     server.initialize();
     server.call("twining_status", &json!({}));
     std::thread::sleep(Duration::from_millis(1500));
-    assert!(!project.path().join(".twining/local/vectors.bin").exists());
+    assert!(!vectors_of(project.path()).exists());
 }
 
 #[test]
@@ -321,7 +328,7 @@ fn a_server_makes_vectors_in_the_background_and_what_was_posted_is_found_by_mean
     server.initialize();
     let summary = "users are logged out when their session token expires";
     server.call("twining_post", &json!({"entry_type": "finding", "summary": summary}));
-    let vectors = project.path().join(".twining/local/vectors.bin");
+    let vectors = vectors_of(project.path());
     let started = Instant::now();
     while !vectors.exists() && started.elapsed() < Duration::from_secs(20) {
         std::thread::sleep(Duration::from_millis(50));

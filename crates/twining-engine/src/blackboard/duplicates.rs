@@ -4,7 +4,7 @@
 //! incrementally: no index, and the same cost on any blackboard. Simultaneous posts from two
 //! processes may both be written; that is harmless.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use twining_model::{CaseFolding, Entry, EntryType, Scope, Time};
@@ -153,9 +153,37 @@ fn repeats(kind: EntryType) -> bool {
     )
 }
 
-/// Whether a word changes a statement's meaning: a number, or a negation.
-pub(crate) fn turns_meaning(word: &str) -> bool {
-    word.contains(|c: char| c.is_ascii_digit()) || DENIALS.contains(&word)
+/// Two texts whose vectors are this much alike say the same, unless [`turns_differ`].
+pub const SAME_MEANING: f64 = 0.96;
+
+/// Whether two texts differ in a number or a negation, which hardly changes their vectors: "use
+/// Redis" and "do not use Redis" are alike.
+#[must_use]
+pub fn turns_differ(one: &str, other: &str) -> bool {
+    let turns = |text: &str| words_where(text, |word| is_number(word) || is_denial(word));
+    turns(one) != turns(other)
+}
+
+/// Whether one of two texts denies what the other says: they differ in a negation, and in no number.
+#[must_use]
+pub fn denies(one: &str, other: &str) -> bool {
+    let is_denied = |text: &str| !words_where(text, is_denial).is_empty();
+    is_denied(one) != is_denied(other)
+        && words_where(one, is_number) == words_where(other, is_number)
+}
+
+fn words_where(text: &str, is_meant: impl Fn(&str) -> bool) -> BTreeSet<String> {
+    let text = text.to_lowercase();
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words.filter(|word| is_meant(word)).map(str::to_owned).collect()
+}
+
+fn is_number(word: &str) -> bool {
+    word.contains(|c: char| c.is_ascii_digit())
+}
+
+fn is_denial(word: &str) -> bool {
+    DENIALS.contains(&word)
 }
 
 fn for_each_word(text: &str, mut each: impl FnMut(&str)) {
@@ -172,7 +200,7 @@ impl SummaryFingerprint {
         let (mut words, mut negations_and_numbers) = (Vec::new(), Vec::new());
         for_each_word(summary, |word| {
             words.push(hash(&word));
-            if turns_meaning(word) {
+            if is_number(word) || is_denial(word) {
                 negations_and_numbers.push(hash(&word));
             }
         });

@@ -9,7 +9,7 @@ pub(super) mod post;
 mod read;
 
 pub use dismiss::{DismissInput, DismissOutcome, plan_dismiss};
-pub(crate) use duplicates::turns_meaning;
+pub use duplicates::{SAME_MEANING, denies, turns_differ};
 pub(crate) use post::{
     PostDraft, VERIFIED, VERIFIED_TAG, is_report, note, plan_post, unknown_ids_note,
 };

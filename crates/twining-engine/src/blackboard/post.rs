@@ -311,6 +311,7 @@ impl Engine {
 
     /// Reads entries by filter.
     pub fn read(&self, input: &ReadInput) -> Result<ReadOutcome, Failure> {
+        self.search_on_new_index()?;
         self.store().view(|view| {
             let mut found = blackboard::read(view, input, self.store().root())?;
             let fresh_only = input.fresh_only;
@@ -332,6 +333,7 @@ impl Engine {
         let filter = input.filter(self.store().root())?;
         let limit = fields::page("limit", input.limit, 10)?;
         let question = self.question(&text)?;
+        self.search_on_new_index()?;
         self.store().view(|view| {
             let mut found = blackboard::query(view, &filter, limit, &question)?;
             found.stale_count = self.label_hits(
@@ -347,6 +349,7 @@ impl Engine {
 
     /// Reads the newest entries.
     pub fn recent(&self, input: &RecentInput) -> Result<RecentOutcome, Failure> {
+        self.search_on_new_index()?;
         self.store().view(|view| {
             let mut found = blackboard::recent(view, input, self.store().root())?;
             found.stale_count = self.label_entries(view, &mut found.entries, input.fresh_only)?;

@@ -17,7 +17,7 @@ use crate::search::SearchMode;
 
 /// Lines compared by meaning: the best by words, and as many of the newest.
 const COMPARED: usize = 64;
-/// How much the words count, and how much the meaning; as in every search.
+/// How much the words count, and how much the meaning.
 const LEXICAL: f64 = 0.4;
 const SEMANTIC: f64 = 0.6;
 /// Less alike than this, a line without any of the words has nothing to do with it.

@@ -39,6 +39,7 @@ pub(crate) struct LoadedIndex<'m> {
 pub(crate) struct Similarities<'m> {
     table: RwLockReadGuard<'m, VectorTable>,
     scores: Vec<f32>,
+    best: f32,
 }
 
 impl EmbeddingIndex {
@@ -101,7 +102,7 @@ impl EmbeddingIndex {
         let Ok(model) = self.model.get() else { return Ok(()) };
         let rows: Vec<(u64, VectorBytes)> =
             vectors.iter().map(|(name, vector)| (*name, vector.pack().to_bytes())).collect();
-        store.vectors(|file| file.append(model.identity(), &rows))?;
+        store.vectors(model.identity(), |file| file.append(&rows))?;
         self.table_alone().read_on(store, model.identity())
     }
 
@@ -112,7 +113,7 @@ impl EmbeddingIndex {
         model: &Model,
     ) -> Result<RwLockReadGuard<'_, VectorTable>, StoreError> {
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
-        if store.vectors(|file| file.is_read(&table.cursor))?.unwrap_or(true) {
+        if store.vectors(model.identity(), |file| file.is_read(&table.cursor))?.unwrap_or(true) {
             return Ok(table);
         }
         drop(table);
@@ -130,8 +131,8 @@ impl VectorTable {
         // Twice at most: a file that was replaced is read from its start.
         for _ in 0..2 {
             let mut cursor = self.cursor;
-            let read = store.vectors(|file| {
-                file.read_new(model, &mut cursor, &mut |name, bytes| self.put(name, bytes))
+            let read = store.vectors(model, |file| {
+                file.read_new(&mut cursor, &mut |name, bytes| self.put(name, bytes))
             })?;
             self.cursor = cursor;
             match read {
@@ -165,7 +166,8 @@ impl<'m> LoadedIndex<'m> {
     /// How near each is to this.
     pub(crate) fn to(self, question: &Vector) -> Similarities<'m> {
         let scores = self.table.matrix.scores(question);
-        Similarities { table: self.table, scores }
+        let best = scores.iter().copied().fold(0.0, f32::max);
+        Similarities { table: self.table, scores, best }
     }
 
     /// How alike two texts are, from -1 to 1; nothing if one has no vector.
@@ -178,6 +180,11 @@ impl Similarities<'_> {
     /// How near the text of this name is, from -1 to 1; nothing if it has no vector.
     pub(crate) fn of(&self, name: u64) -> Option<f64> {
         self.table.rows.get(&name).map(|row| f64::from(self.scores[*row]))
+    }
+
+    /// How near the nearest text is, at least 0.
+    pub(crate) fn best(&self) -> f64 {
+        f64::from(self.best)
     }
 
     /// The names of the nearest texts, nearest first, at most so many.

@@ -14,7 +14,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use twining_embed::Vector;
+use twining_embed::{Model, Vector};
 use twining_store::{
     RowId, Store, StoreError, VectorKeys, View, decision_text, entry_text, vector_key,
 };
@@ -124,7 +124,8 @@ impl EmbeddingWorker {
     /// Makes vectors while it is this process's turn, which the caller has claimed
     /// among its threads; whether there was something to make.
     fn in_turn(&self, urgency: Urgency, go_on: &mut GoOn<'_>) -> Result<bool, StoreError> {
-        let worked = self.store.vectors(|file| {
+        let model = self.embedding_index.model.get().map_or(0, Model::identity);
+        let worked = self.store.vectors(model, |file| {
             let Some(_turn) = file.try_embedding_lock()? else { return Ok(false) };
             let mut worked = false;
             while go_on(EmbeddingProgress { waiting: self.waiting() })

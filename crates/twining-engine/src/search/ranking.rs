@@ -19,8 +19,10 @@ const CANDIDATES: usize = 120;
 /// may belong to a record of the other kind, or to one that the filter keeps out.
 const BATCHES: [usize; 3] = [360, 1440, 5400];
 /// How much the words count, and how much the meaning.
-const LEXICAL: f64 = 0.4;
-const SEMANTIC: f64 = 0.6;
+const LEXICAL: f64 = 0.45;
+const SEMANTIC: f64 = 0.55;
+/// A nearest text that is further away than this is not what was asked for, and raises no other.
+const LEAST_BEST: f64 = 0.25;
 /// A record without any of the words, and less alike than this, has nothing to do with it.
 const BESIDE_THE_POINT: f64 = 0.1;
 /// What it is worth that the question names the author.
@@ -211,9 +213,9 @@ pub(crate) fn rank_found(
         (Some(_), true) => SearchMode::Semantic,
         (Some(_), false) => SearchMode::Hybrid,
     };
-    let to_the_point = |ranked: &RankedRecord| {
-        ranked.why.lexical > 0.0 || ranked.why.semantic >= SEMANTIC * BESIDE_THE_POINT
-    };
+    let least = question.nearness.as_ref().map_or(0.0, |all| semantic(all, BESIDE_THE_POINT));
+    let to_the_point =
+        |ranked: &RankedRecord| ranked.why.lexical > 0.0 || ranked.why.semantic >= least;
     let ranked = ranked.into_iter().map(|(ranked, _)| ranked).filter(to_the_point).collect();
     let mut ranking = Ranking { ranked, best, mode };
     ranking.sort();
@@ -254,7 +256,7 @@ fn score_record(
             match card.as_ref().and_then(|card| nearest_name(nearness, card.vector_keys)) {
                 Some(near) => ScoreParts {
                     lexical: LEXICAL * words,
-                    semantic: SEMANTIC * near,
+                    semantic: semantic(nearness, near),
                     ..ScoreParts::default()
                 },
                 // Its vectors are missing: it scores by words as it would without any.
@@ -283,12 +285,17 @@ fn add_author_scores(ranked: &mut [(RankedRecord, Option<String>)]) {
 
 /// What the meaning alone says for a record that no search found.
 pub(crate) fn by_meaning(question: &SearchQuery<'_>, sense: VectorKeys) -> ScoreParts {
-    let near = question
+    let semantic = question
         .nearness
         .as_ref()
-        .and_then(|nearness| nearest_name(nearness, sense))
-        .unwrap_or(0.0);
-    ScoreParts { semantic: SEMANTIC * near, ..ScoreParts::default() }
+        .and_then(|nearness| nearest_name(nearness, sense).map(|near| semantic(nearness, near)));
+    ScoreParts { semantic: semantic.unwrap_or(0.0), ..ScoreParts::default() }
+}
+
+/// What a cosine is worth. The words are measured by the best match; the meaning half so: by the
+/// root of the nearest text's cosine.
+fn semantic(nearness: &Similarities<'_>, near: f64) -> f64 {
+    SEMANTIC * near / nearness.best().max(LEAST_BEST).sqrt()
 }
 
 /// How near the nearest of its texts is, at least 0; nothing if none has a vector.

@@ -1,10 +1,16 @@
-//! Vectors of texts: `local/vectors.bin`, a cache like the index beside it.
+//! Vectors of texts: `local/vectors-<model>.bin`, a cache like the index beside it.
 //!
-//! A vector depends on its text and on the model alone, so it is keyed by a hash of the text.
+//! A vector depends on its text and on the model alone, so each model has a file of its own, in
+//! which a vector is keyed by a hash of the text. Two programs with different models can work on
+//! one folder: neither reads the other's vectors, and neither removes them while they are in use.
 //! Rebuilding the index, switching branches and back, dismissing or archiving an entry: none of
 //! them costs a vector. Rows have one size and are appended whole; a torn or altered one is
 //! skipped. A file that came with a clone is not read: its author could pair any text with any
 //! other.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
 use twining_model::{Decision, Entry, limits};
@@ -22,7 +28,10 @@ pub const VECTOR_BYTES: usize = 388;
 /// A vector as it is stored. What the bytes mean is the model's business.
 pub type VectorBytes = [u8; VECTOR_BYTES];
 
-const FILE: &str = "vectors.bin";
+/// The file of the first model, from when there was one file for all.
+const FIRST_FILE: &str = "vectors.bin";
+/// A file of another model that was last written so long before ours is not in use any more.
+const UNUSED_NS: i64 = 30 * 24 * 3600 * 1_000_000_000;
 const MAGIC: &[u8; 8] = b"TWNVEC\x00\x02";
 /// Magic, seal, and a number that distinguishes two files of one name.
 const HEAD: usize = 24;
@@ -37,11 +46,35 @@ pub fn vector_key(text: &str) -> u64 {
     xxh3_64(text.as_bytes())
 }
 
-/// The file of vectors.
+/// The files of vectors, one for each model.
+pub(crate) struct VectorFiles {
+    layout: Layout,
+    by_model: Mutex<HashMap<u64, Arc<VectorFile>>>,
+}
+
+impl VectorFiles {
+    pub(crate) fn new(layout: &Layout) -> Self {
+        Self { layout: layout.clone(), by_model: Mutex::default() }
+    }
+
+    /// The file of the model that this number identifies.
+    pub(crate) fn of(&self, model: u64) -> Arc<VectorFile> {
+        let mut files = self.by_model.lock().unwrap_or_else(PoisonError::into_inner);
+        let file =
+            files.entry(model).or_insert_with(|| Arc::new(VectorFile::new(&self.layout, model)));
+        Arc::clone(file)
+    }
+}
+
+/// The file of the vectors that one model made.
 pub struct VectorFile {
     layout: Layout,
+    model: u64,
+    name: String,
     lock: FileLock,
     embedding_lock: FileLock,
+    /// Whether files that other models left were looked for.
+    is_tidied: AtomicBool,
 }
 
 /// How far a reader has read.
@@ -64,15 +97,18 @@ pub enum VectorReadOutcome {
 }
 
 impl VectorFile {
-    pub(crate) fn new(layout: &Layout) -> Self {
-        let (lock, embedding_lock) = (
-            FileLock::new(&layout.local, "vectors.lock"),
-            FileLock::new(&layout.local, "embed.lock"),
-        );
-        Self { layout: layout.clone(), lock, embedding_lock }
+    fn new(layout: &Layout, model: u64) -> Self {
+        Self {
+            layout: layout.clone(),
+            model,
+            name: format!("vectors-{model:016x}.bin"),
+            lock: FileLock::new(&layout.local, "vectors.lock"),
+            embedding_lock: FileLock::new(&layout.local, format!("embed-{model:016x}.lock")),
+            is_tidied: AtomicBool::new(false),
+        }
     }
 
-    /// The turn to make vectors, unless another process has it: two that made the
+    /// The turn to make vectors of this model, unless another process has it: two that made the
     /// same ones would be no faster.
     pub fn try_embedding_lock(&self) -> Result<Option<LockGuard<'_>>, StoreError> {
         self.embedding_lock.try_acquire()
@@ -80,23 +116,22 @@ impl VectorFile {
 
     /// Whether the cursor is at the end of the file.
     pub fn is_read(&self, cursor: &VectorCursor) -> Result<bool, StoreError> {
-        let now = self.local().stat(FILE)?.map(|(_, now)| now);
+        let now = self.local().stat(&self.name)?.map(|(_, now)| now);
         Ok(cursor.seen == now && (now.is_some() || *cursor == VectorCursor::default()))
     }
 
-    /// Reads the rows of `model` that the cursor has not seen.
+    /// Reads the rows that the cursor has not seen.
     pub fn read_new(
         &self,
-        model: u64,
         cursor: &mut VectorCursor,
         each: &mut dyn FnMut(u64, &VectorBytes),
     ) -> Result<VectorReadOutcome, StoreError> {
-        let Some((_, now)) = self.local().stat(FILE)? else { return Ok(forget(cursor)) };
+        let Some((_, now)) = self.local().stat(&self.name)? else { return Ok(forget(cursor)) };
         if cursor.seen == Some(now) {
             return Ok(VectorReadOutcome::Done);
         }
-        let Some(handle) = self.local().open(FILE)? else { return Ok(forget(cursor)) };
-        let Some(file) = self.own_file_id(&handle, model)? else { return Ok(forget(cursor)) };
+        let Some(handle) = self.local().open(&self.name)? else { return Ok(forget(cursor)) };
+        let Some(file) = self.own_file_id(&handle)? else { return Ok(forget(cursor)) };
         let now = handle.fingerprint()?;
         if file != cursor.file || now.size < cursor.offset {
             if *cursor != VectorCursor::default() {
@@ -110,11 +145,20 @@ impl VectorFile {
     }
 
     /// Adds rows. They are not flushed: a vector that a power cut takes is made again.
-    pub fn append(&self, model: u64, rows: &[(u64, VectorBytes)]) -> Result<(), StoreError> {
+    pub fn append(&self, rows: &[(u64, VectorBytes)]) -> Result<(), StoreError> {
         let _lock = self.lock.acquire()?;
-        let Some(handle) = self.local().open_append(FILE)? else { return self.begin(model, rows) };
-        if self.own_file_id(&handle, model)?.is_none() {
-            return self.begin(model, rows);
+        self.add(rows)?;
+        if !self.is_tidied.swap(true, Ordering::Relaxed) {
+            // A file that cannot be removed costs space and nothing else.
+            drop(self.remove_unused());
+        }
+        Ok(())
+    }
+
+    fn add(&self, rows: &[(u64, VectorBytes)]) -> Result<(), StoreError> {
+        let Some(handle) = self.local().open_append(&self.name)? else { return self.begin(rows) };
+        if self.own_file_id(&handle)?.is_none() {
+            return self.begin(rows);
         }
         let Fingerprint { size, .. } = handle.fingerprint()?;
         let torn = (size - HEAD as u64) % ROW as u64;
@@ -125,31 +169,51 @@ impl VectorFile {
     }
 
     /// Puts these rows in the place of all.
-    pub fn rewrite(&self, model: u64, rows: &[(u64, VectorBytes)]) -> Result<(), StoreError> {
+    pub fn rewrite(&self, rows: &[(u64, VectorBytes)]) -> Result<(), StoreError> {
         let _lock = self.lock.acquire()?;
-        self.begin(model, rows)
+        self.begin(rows)
     }
 
-    fn begin(&self, model: u64, rows: &[(u64, VectorBytes)]) -> Result<(), StoreError> {
+    /// Removes the files of models that nobody used for a month before ours was written.
+    fn remove_unused(&self) -> Result<(), StoreError> {
+        let Some(own) = self.local().print(&self.name)? else { return Ok(()) };
+        for name in self.local().list()? {
+            let model = name.strip_prefix("vectors-").and_then(|rest| rest.strip_suffix(".bin"));
+            if name == self.name || (model.is_none() && name != FIRST_FILE) {
+                continue;
+            }
+            let Some(other) = self.local().print(&name)? else { continue };
+            if own.mtime_ns.saturating_sub(other.mtime_ns) > UNUSED_NS {
+                self.local().remove(&name)?;
+                self.local().remove(&match model {
+                    Some(model) => format!("embed-{model}.lock"),
+                    None => "embed.lock".to_owned(),
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&self, rows: &[(u64, VectorBytes)]) -> Result<(), StoreError> {
         // Never zero, which is the file of a cursor that has read nothing.
         let file = u64::try_from(random_bits()? >> 64).unwrap_or(1) | 1;
         let bytes =
-            [MAGIC.as_slice(), &self.checksum(model)?, &file.to_le_bytes(), &rows_bytes(rows)]
-                .concat();
-        self.layout.replace(self.local(), FILE, &bytes, false)
+            [MAGIC.as_slice(), &self.checksum()?, &file.to_le_bytes(), &rows_bytes(rows)].concat();
+        self.layout.replace(self.local(), &self.name, &bytes, false)
     }
 
     /// The number of a file that this model made here; nothing of any other.
-    fn own_file_id(&self, handle: &FileHandle, model: u64) -> Result<Option<u64>, StoreError> {
+    fn own_file_id(&self, handle: &FileHandle) -> Result<Option<u64>, StoreError> {
         let mut head = [0; HEAD];
         let n = handle.read_at(&mut head, 0)?;
-        let is_ours = n == HEAD && head[..8] == *MAGIC && head[8..16] == self.checksum(model)?;
+        let is_ours = n == HEAD && head[..8] == *MAGIC && head[8..16] == self.checksum()?;
         Ok(head.last_chunk::<8>().filter(|_| is_ours).map(|file| u64::from_le_bytes(*file)))
     }
 
     /// What only a file made in this directory, by this model, has at its head.
-    fn checksum(&self, model: u64) -> Result<[u8; 8], StoreError> {
-        Ok(xxh3_64(format!("{model:x} {}", self.local().identity()?).as_bytes()).to_le_bytes())
+    fn checksum(&self) -> Result<[u8; 8], StoreError> {
+        let sealed = format!("{:x} {}", self.model, self.local().identity()?);
+        Ok(xxh3_64(sealed.as_bytes()).to_le_bytes())
     }
 
     fn local(&self) -> &Dir {

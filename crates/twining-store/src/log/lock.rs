@@ -1,5 +1,6 @@
 //! The write lock: one writer at a time, and it dies with its process.
 
+use std::borrow::Cow;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,7 @@ pub(crate) const TIMEOUT: Duration = Duration::from_secs(5);
 /// separates threads, the lock separates processes.
 pub(crate) struct FileLock {
     dir: Dir,
-    name: &'static str,
+    name: Cow<'static, str>,
     handle_slot: Mutex<Option<FileHandle>>,
 }
 
@@ -32,8 +33,8 @@ pub struct LockGuard<'a> {
 
 impl FileLock {
     /// A lock on the file `name`, opened when first taken.
-    pub(crate) fn new(dir: &Dir, name: &'static str) -> Self {
-        Self { dir: dir.clone(), name, handle_slot: Mutex::new(None) }
+    pub(crate) fn new(dir: &Dir, name: impl Into<Cow<'static, str>>) -> Self {
+        Self { dir: dir.clone(), name: name.into(), handle_slot: Mutex::new(None) }
     }
 
     /// Takes the lock, waiting up to [`PATIENCE`].
@@ -72,7 +73,7 @@ impl FileLock {
             };
             if self.current(&mut guard.handle_slot)?.try_lock()? {
                 let open = guard.file().fingerprint()?;
-                if self.dir.print(self.name)?.is_some_and(|print| print.ino == open.ino) {
+                if self.dir.print(&self.name)?.is_some_and(|print| print.ino == open.ino) {
                     LockState::sign(guard.file(), std::process::id())?;
                     return Ok(Some(guard));
                 }
@@ -100,7 +101,7 @@ impl FileLock {
         handle_slot: &'s mut Option<FileHandle>,
     ) -> Result<&'s FileHandle, StoreError> {
         if handle_slot.is_none() {
-            *handle_slot = Some(self.dir.create_random_access(self.name)?);
+            *handle_slot = Some(self.dir.create_random_access(&self.name)?);
         }
         Ok(handle_slot.as_ref().expect("filled above"))
     }

@@ -20,7 +20,7 @@ use crate::disk::layout::{CONFIG, Layout, StoreLocation, WRITE_LOCK};
 use crate::disk::{self, Dir, Fingerprint, Probe};
 use crate::error::{LogError, StoreError};
 use crate::format::config::{self, Config};
-use crate::index::embeddings::VectorFile;
+use crate::index::embeddings::{VectorFile, VectorFiles};
 use crate::index::{Index, IndexPool, RecordCounts, View};
 use crate::log::array_file::ArrayWriter;
 use crate::log::board::Board;
@@ -326,12 +326,13 @@ impl Store {
         self.view(read)
     }
 
-    /// Works on the file of vectors; nothing if there is no `.twining`.
+    /// Works on the file of a model's vectors; nothing if there is no `.twining`.
     pub fn vectors<T>(
         &self,
+        model: u64,
         work: impl FnOnce(&VectorFile) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
-        self.open_for_reading()?.map(|store| work(&store.vectors)).transpose()
+        self.open_for_reading()?.map(|store| work(&store.vectors.of(model))).transpose()
     }
 
     /// Whether `.twining` is there.
@@ -507,7 +508,7 @@ impl Store {
             index: IndexPool::default(),
             is_cache: self.location.is_cache,
             deadline: Arc::clone(&self.deadline),
-            vectors: VectorFile::new(&layout),
+            vectors: VectorFiles::new(&layout),
             project: Dir::project(&self.location.project, self.probe.clone())?,
             layout,
         });

@@ -2,18 +2,18 @@
 //! is missing is made again.
 
 use std::fs;
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use twining_testcases::each;
 
 use twining_embed::Model;
-use twining_store::disk::{DiskOp, Fault, Probe};
+use twining_store::disk::{DiskOp, Fault, Probe, hash_of};
 
 use super::{LOGGED_OUT, about_sessions, ask, finding, found};
-use crate::search::EmbeddingIndex;
 use crate::search::embedding_worker::{EmbeddingBacklog, EmbeddingJob};
+use crate::search::{EmbeddingIndex, EmbeddingThread};
 use crate::testing::{Project, caller, choice};
 use crate::{ArchiveInput, AssembleInput, Engine, SearchMode};
 
@@ -21,7 +21,30 @@ const HEAD: usize = 24;
 const ROW: usize = 400;
 
 fn file(project: &Project) -> PathBuf {
-    project.path().join(".twining/local/vectors.bin")
+    static BUILT_IN: LazyLock<u64> =
+        LazyLock::new(|| Model::built_in().expect("the packed model is whole").identity());
+    file_of(project, *BUILT_IN)
+}
+
+fn file_of(project: &Project, model: u64) -> PathBuf {
+    project.path().join(format!(".twining/local/vectors-{model:016x}.bin"))
+}
+
+fn rows_in(file: &Path) -> usize {
+    (fs::read(file).expect("there").len() - HEAD) / ROW
+}
+
+/// The next version of the model, whose name ends in another digit.
+fn next_model() -> Arc<Model> {
+    let path =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../twining-embed/model/minilm-history.int8.bin");
+    let mut bytes = fs::read(path).expect("there");
+    *bytes.last_mut().expect("has bytes") += 1;
+    let checksum = hash_of(&bytes[64..]);
+    bytes[24..32].copy_from_slice(&checksum.to_le_bytes());
+    let model = Model::from_bytes(bytes).expect("the checksum fits");
+    assert_eq!(model.name(), "minilm-history 2");
+    Arc::new(model)
 }
 
 fn waiting(engine: &Engine) -> u64 {
@@ -182,8 +205,7 @@ fn what_was_stopped_in_the_middle_is_resumed_by_the_same_process_and_by_the_next
     make(&project.engine);
     assert_eq!((waiting(&project.engine), waiting(&next)), (0, 0));
     assert!(is_found_by_meaning(&project.engine));
-    let rows = (fs::read(file(&project)).expect("there").len() - HEAD) / ROW;
-    assert_eq!(rows, 40, "each text was embedded once");
+    assert_eq!(rows_in(&file(&project)), 40, "each text was embedded once");
 }
 
 #[test]
@@ -249,7 +271,7 @@ struct FullDisk {
 impl Probe for FullDisk {
     fn before(&self, op: DiskOp, name: &str) -> Fault {
         // A file of vectors is begun under another name.
-        let of_vectors = name.contains("vectors.bin") || name.contains("tmp-");
+        let of_vectors = name.contains("vectors-") || name.contains("tmp-");
         let refused = op == DiskOp::Write && of_vectors && self.full.load(Ordering::SeqCst);
         if refused { self.fault } else { Fault::None }
     }
@@ -426,4 +448,58 @@ fn what_was_just_said_is_embedded_first_then_decisions_then_older_entries() {
         .collect();
     kinds.dedup();
     assert_eq!(kinds, [false, true, false]);
+}
+
+#[test]
+fn after_a_change_of_the_model_words_answer_until_the_background_made_the_vectors_again() {
+    let project = Project::with_model();
+    about_sessions(&project);
+    for n in 0..60 {
+        project.post("finding", &format!("shard {n} is cold"));
+    }
+    project.make_vectors();
+    let before = fs::read(file(&project)).expect("there");
+    let model = next_model();
+    let identity = model.identity();
+    let after = project
+        .another_engine_with(move || Ok(Arc::clone(&model)))
+        .waiting_for_vectors(Duration::from_secs(60));
+    let outcome = ask(&after, "session token");
+    assert_eq!((outcome.mode, outcome.not_yet_embedded), (SearchMode::Keyword, 63));
+    assert!(is_found_by_words(&after));
+    assert!(!file_of(&project, identity).exists(), "nobody waited for a vector");
+    let background = EmbeddingThread::start(Arc::clone(after.embedding_worker()));
+    while waiting(&after) > 0 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(background);
+    let outcome = ask(&after, LOGGED_OUT);
+    assert_eq!((outcome.mode, outcome.not_yet_embedded), (SearchMode::Hybrid, 0));
+    assert!(is_found_by_meaning(&after));
+    assert_eq!(fs::read(file(&project)).expect("there"), before, "the others are as they were");
+}
+
+#[test]
+fn two_models_on_one_folder_each_make_every_vector_once() {
+    let project = Project::with_model();
+    let model = next_model();
+    let identity = model.identity();
+    let next = project.another_engine_with(move || Ok(Arc::clone(&model)));
+    about_sessions(&project);
+    let files = [file(&project), file_of(&project, identity)];
+    let head = |file: &PathBuf| fs::read(file).expect("there")[..HEAD].to_vec();
+    make(&project.engine);
+    make(&next);
+    let heads = files.each_ref().map(head);
+    for n in 0..3 {
+        project.post("finding", &format!("shard {n} is cold"));
+        assert_eq!((waiting(&project.engine), waiting(&next)), (1, 1));
+        make(&project.engine);
+        assert_eq!((waiting(&project.engine), waiting(&next)), (0, 1));
+        make(&next);
+        assert_eq!((waiting(&project.engine), waiting(&next)), (0, 0));
+    }
+    assert!(is_found_by_meaning(&project.engine) && is_found_by_meaning(&next));
+    assert_eq!(files.each_ref().map(head), heads, "neither file was begun again");
+    assert_eq!(files.each_ref().map(|file| rows_in(file)), [6, 6]);
 }

@@ -36,10 +36,11 @@ pub(crate) fn run(
         let records: Vec<&Value> = of(&set.corpus, &store).collect();
         let project = tempfile::tempdir()?;
         data::write(project.path(), &records)?;
-        let kept = cache.map(|cache| cache.join(format!("{name}-{store}.vectors")));
+        let model = Model::built_in()?.identity();
+        let kept = cache.map(|cache| cache.join(format!("{name}-{store}-{model:016x}.vectors")));
         let engine = engine(project.path(), &records, keyword)?;
         if let Some(kept) = kept.as_ref().filter(|kept| kept.exists()) {
-            take_out(&engine, kept)?;
+            take_out(&engine, model, kept)?;
         }
         engine.embedding_worker().make_all(&mut |embedding| {
             eprint!("\r{} vectors to make   ", embedding.waiting);
@@ -47,7 +48,7 @@ pub(crate) fn run(
         })?;
         eprintln!();
         if let Some(kept) = kept.filter(|_| !keyword) {
-            put_away(&engine, &kept)?;
+            put_away(&engine, model, &kept)?;
         }
         EvalRun { engine: &engine, set: name, table }.ask(set, &store, measure)?;
     }
@@ -57,7 +58,7 @@ pub(crate) fn run(
 const ROW: usize = 8 + VECTOR_BYTES;
 
 /// Gives a store the vectors an earlier run made.
-fn take_out(engine: &Engine, kept: &Path) -> EvalOutcome<()> {
+fn take_out(engine: &Engine, model: u64, kept: &Path) -> EvalOutcome<()> {
     let bytes = fs::read(kept)?;
     let (rows, _) = bytes.as_chunks::<ROW>();
     let rows: Vec<(u64, VectorBytes)> = rows
@@ -66,17 +67,15 @@ fn take_out(engine: &Engine, kept: &Path) -> EvalOutcome<()> {
             Some((u64::from_le_bytes(*row.first_chunk::<8>()?), *row.last_chunk::<VECTOR_BYTES>()?))
         })
         .collect();
-    let model = Model::built_in()?;
-    engine.store().vectors(|file| file.append(model.identity(), &rows))?;
+    engine.store().vectors(model, |file| file.append(&rows))?;
     Ok(())
 }
 
 /// Keeps the vectors of a store for a later run.
-fn put_away(engine: &Engine, kept: &Path) -> EvalOutcome<()> {
+fn put_away(engine: &Engine, model: u64, kept: &Path) -> EvalOutcome<()> {
     let mut bytes = Vec::new();
-    let model = Model::built_in()?;
-    engine.store().vectors(|file| {
-        file.read_new(model.identity(), &mut VectorCursor::default(), &mut |name, vector| {
+    engine.store().vectors(model, |file| {
+        file.read_new(&mut VectorCursor::default(), &mut |name, vector| {
             bytes.extend(name.to_le_bytes());
             bytes.extend(vector);
         })

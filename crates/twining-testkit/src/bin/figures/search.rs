@@ -186,7 +186,7 @@ pub(crate) fn give_vectors(project: &Path, model: &Model) -> BenchResult<()> {
             give(VectorKeys::of(&decision.summary, &decision_text(&decision)));
         }
     }
-    store.vectors(|file| file.append(model.identity(), &rows))?.ok_or("the store has no folder")?;
+    store.vectors(model.identity(), |file| file.append(&rows))?.ok_or("the store has no folder")?;
     Ok(())
 }
 
@@ -203,7 +203,8 @@ fn posts_beside_embedding(bench: &mut Bench) -> BenchResult<()> {
     log_progress("posts while vectors are made");
     let mut client = bench.client(&project)?;
     client.call("twining_status", &json!({}))?;
-    let vectors = project.path().join(".twining/local/vectors.bin");
+    let model = Model::built_in()?.identity();
+    let vectors = project.path().join(format!(".twining/local/vectors-{model:016x}.bin"));
     let made = || fs::metadata(&vectors).map_or(0, |file| file.len() / 400);
     let (mut took, mut dice, began) =
         (LatencySample::default(), FixedRandom::new(6), Instant::now());
