@@ -63,6 +63,17 @@ impl Language {
         })
     }
 
+    /// Whether code of one moves to the other as it is: JavaScript becomes TypeScript, C a header.
+    #[must_use]
+    pub fn is_akin_to(self, other: Self) -> bool {
+        let family = |language| match language {
+            Self::Tsx => Self::TypeScript,
+            Self::C => Self::Cpp,
+            other => other,
+        };
+        family(self) == family(other)
+    }
+
     /// Its name, in small letters.
     #[must_use]
     pub fn name(self) -> &'static str {

@@ -101,9 +101,8 @@ pub fn read_source(path: &str, bytes: &[u8]) -> SourceFile {
     SourceFile { language, coarse, definitions, imports, names: names(&tokens), whole }
 }
 
-/// Reads a file as a whole, whatever its language: one that the project says is generated.
-#[must_use]
-pub fn read_coarse(path: &str, bytes: &[u8]) -> SourceFile {
+/// Reads a file as a whole, whatever its language.
+fn read_coarse(path: &str, bytes: &[u8]) -> SourceFile {
     let tokens = TokenStream::read(bytes, LexRules::of_path(path), &[]);
     let (_, sketch) = Sketcher::sketches(&tokens.hashes(), &[]);
     let whole = Definition::of_file(&tokens, last_line(bytes), sketch);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use twining_code::{DefinitionKind, LARGEST_FILE, LONGEST_LINE, read_coarse, read_source};
+use twining_code::{DefinitionKind, LARGEST_FILE, LONGEST_LINE, read_source};
 use twining_testcases::each;
 
 fn is_coarse(path: &str, source: &[u8]) -> bool {
@@ -51,13 +51,6 @@ fn too_many_definitions_are_coarse() {
     };
     assert!(!is_coarse("a.rs", code(20_000).as_bytes()));
     assert!(is_coarse("a.rs", code(20_001).as_bytes()));
-}
-
-#[test]
-fn a_file_may_be_said_to_be_generated() {
-    let file = read_coarse("a.rs", b"fn a() {}\n");
-    assert_eq!((file.coarse, file.definitions[0].name.as_str()), (true, ""));
-    assert_eq!(file.whole, read_source("a.rs", b"fn a() {}\n").whole);
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! git works on the tree: what it has in a commit or a stash stays there, and
 //! what it lost between two of its steps comes back.
 
-use twining_model::{Amendment, Change};
+use serde_json::{Value, json};
+use twining_model::{Amendment, Change, Id};
 use twining_store::{Durability, Store, StoreError};
+use twining_testcases::each;
 use twining_testkit::TestProject;
 use twining_testkit::files::board_ids;
 use twining_testkit::memory::{decide, decision, entry, note};
@@ -119,6 +121,69 @@ fn what_is_in_no_commit_and_no_stash_comes_back() {
     store.housekeep().expect("works");
     let text = std::fs::read_to_string(project.file("graph/entities.json")).expect("there");
     assert!(text.contains("written while git"), "{text}");
+}
+
+/// A status with its place in the decision's history.
+fn amended(id: &Id, statuses: &[&str]) -> Amendment {
+    let history: Vec<Value> = statuses
+        .iter()
+        .enumerate()
+        .map(|(at, status)| json!({"at": format!("2026-01-01T00:00:0{at}.000Z"), "status": status, "by": "ann", "reason": "seen"}))
+        .collect();
+    let status = statuses.last().expect("a status");
+    let set = json!({"status": status, "history": history});
+    Amendment::new(id.clone(), set.as_object().expect("an object").clone())
+}
+
+fn amend(store: &Store, amendments: Vec<Amendment>) {
+    let change = Change { amendments, ..Change::default() };
+    store
+        .transact::<_, StoreError>(Durability::Strict, |_| Ok((change.clone(), ())))
+        .expect("amends");
+}
+
+/// Two amendments in a row, each in a line of its own or both in one, and what git does then.
+#[test]
+fn the_last_of_two_amendments_stands_whatever_git_does() {
+    type GitStep = fn(&TestProject);
+    let steps: [(&str, GitStep); 2] = [
+        ("nothing is committed", |project| drop(project.git(["add", "-A"]))),
+        ("all is committed", |project| {
+            commit_all(project, "settled");
+            project.git(["rm", "-q", "--cached", ".twining/blackboard.jsonl"]);
+        }),
+    ];
+    each(steps, |(case, step)| {
+        for is_one_line in [false, true] {
+            let project = TestProject::with_git();
+            let store = store(&project);
+            let id = decide(&store, "settled twice");
+            let reopened = amended(&id, &["provisional"]);
+            let settled = amended(&id, &["provisional", "active"]);
+            if is_one_line {
+                // As a folder takes in what others wrote: the decision as it was, then what came.
+                let text = std::fs::read(project.file(&format!("decisions/{id}.json")));
+                let set = serde_json::from_slice(&text.expect("there")).expect("JSON");
+                amend(&store, vec![Amendment::new(id.clone(), set), reopened]);
+            } else {
+                amend(&store, vec![reopened]);
+                amend(&store, vec![settled]);
+            }
+            let before = status_of(&store, &id);
+            step(&project);
+            store.housekeep().expect("works");
+            note(&store, "meanwhile");
+            assert_eq!(status_of(&store, &id), before, "{case}, one line: {is_one_line}");
+        }
+    });
+}
+
+fn status_of(store: &Store, id: &Id) -> String {
+    store
+        .view::<_, StoreError>(|view| {
+            Ok(view.decisions().get(id)?.expect("there").status.as_str().to_owned())
+        })
+        .expect("reads")
 }
 
 /// A decision made after `git stash -u` had listed the files it did not know, and

@@ -25,6 +25,7 @@ pub struct CodeIndex {
     tree: CheckoutFiles,
     database: Mutex<Option<CodeDatabase>>,
     is_tidied: AtomicBool,
+    was_made: AtomicBool,
 }
 
 /// Which state of the code is meant.
@@ -37,6 +38,9 @@ pub enum CodeVersion {
     /// A commit, by its hash.
     Commit(String),
 }
+
+/// No record: stands for all of them where a HEAD is kept for each.
+const SWEPT: &str = "";
 
 /// A version of a file, and what it defines.
 #[derive(Clone, Debug)]
@@ -87,7 +91,15 @@ impl CodeIndex {
             tree: CheckoutFiles::new(checkout, git),
             database: Mutex::new(None),
             is_tidied: AtomicBool::new(false),
+            was_made: AtomicBool::new(false),
         }
+    }
+
+    /// Whether this process made the database, and so nothing that moved was looked for yet; said
+    /// once.
+    pub fn is_new(&self) -> Result<bool, StoreError> {
+        self.with_database(|_| Ok(()))?;
+        Ok(self.was_made.swap(false, Ordering::Relaxed))
     }
 
     /// The checkout's folder.
@@ -197,6 +209,26 @@ impl CodeIndex {
     /// What a search for an anchor's definition found at this HEAD, if one was made.
     pub fn moved(&self, anchor: &str, head: &str) -> Result<Option<MovedTo>, StoreError> {
         self.with_database(|database| database.moved(anchor, head))
+    }
+
+    /// What the last search for an anchor's definition found, and at which HEAD.
+    pub fn last_moved(&self, anchor: &str) -> Result<Option<(String, MovedTo)>, StoreError> {
+        self.with_database(|database| database.last_moved(anchor))
+    }
+
+    /// The anchors whose definitions searches found in a file, at any HEAD.
+    pub fn moved_into(&self, path: &str) -> Result<Vec<String>, StoreError> {
+        self.with_database(|database| database.moved_into(path))
+    }
+
+    /// Whether all that is not at its place was looked for at this HEAD.
+    pub fn is_swept(&self, head: &str) -> Result<bool, StoreError> {
+        self.belongs(SWEPT, head)
+    }
+
+    /// Says that all that is not at its place was looked for at this HEAD.
+    pub fn set_swept(&self, head: &str) -> Result<(), StoreError> {
+        self.set_belongs(&[SWEPT.to_owned()], head)
     }
 
     /// Keeps what a search found.
@@ -322,6 +354,7 @@ impl CodeIndex {
             return Ok(answer);
         }
         let database = self.open_database()?;
+        self.was_made.fetch_or(database.is_new, Ordering::Relaxed);
         let answer = ask(&database);
         *open = Some(database);
         answer

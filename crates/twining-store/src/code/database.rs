@@ -65,6 +65,10 @@ const ADD_DEFINITION: &str = "INSERT OR IGNORE INTO definition\
     (blob, position, name, nth, kind, first, last, signature, body, tokens, sketch) \
     VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 const MOVED: &str = "SELECT place, commit_hash, tree FROM moved WHERE anchor = ?1 AND head = ?2";
+const LAST_MOVED: &str =
+    "SELECT place, commit_hash, tree, head FROM moved WHERE anchor = ?1 ORDER BY at DESC LIMIT 1";
+const MOVED_INTO: &str = "SELECT DISTINCT anchor FROM moved \
+    WHERE place = ?1 OR substr(place, 1, length(?1) + 1) = ?1 || '#' ORDER BY anchor";
 const SET_MOVED: &str = "INSERT OR REPLACE INTO moved(anchor, head, place, commit_hash, tree, at) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
 const ASSUMED: &str = "SELECT head, lines FROM assumed WHERE record = ?1 AND inputs = ?2";
 const SET_ASSUMED: &str =
@@ -86,6 +90,8 @@ const NO_LANGUAGE: &str = "";
 pub(super) struct CodeDatabase {
     conn: Connection,
     checkout: i64,
+    /// Whether there was none before.
+    pub(super) is_new: bool,
 }
 
 /// What a search for a definition that is no longer at its place found.
@@ -144,7 +150,7 @@ impl CodeDatabase {
             conn.execute_batch("COMMIT")?;
             write_stamp(local)?;
         }
-        Self::for_checkout(conn, folder)
+        Ok(Self { is_new, ..Self::for_checkout(conn, folder)? })
     }
 
     fn for_checkout(conn: Connection, folder: &str) -> Result<Self, StoreError> {
@@ -158,7 +164,7 @@ impl CodeDatabase {
                 conn.last_insert_rowid()
             }
         };
-        Ok(Self { conn, checkout })
+        Ok(Self { conn, checkout, is_new: false })
     }
 
     /// What is known of a file: its state when it was looked at, and its blob if it was read.
@@ -266,6 +272,23 @@ impl CodeDatabase {
         };
         let mut statement = self.conn.prepare_cached(MOVED)?;
         Ok(statement.query_row([anchor, head], read).optional()?)
+    }
+
+    /// What the last search found, and at which HEAD.
+    pub(super) fn last_moved(&self, anchor: &str) -> Result<Option<(String, MovedTo)>, StoreError> {
+        let read = |row: &rusqlite::Row<'_>| {
+            let moved = MovedTo { place: row.get(0)?, commit: row.get(1)?, tree: row.get(2)? };
+            Ok((row.get(3)?, moved))
+        };
+        let mut statement = self.conn.prepare_cached(LAST_MOVED)?;
+        Ok(statement.query_row([anchor], read).optional()?)
+    }
+
+    /// The anchors whose definitions were found in a file, at any HEAD.
+    pub(super) fn moved_into(&self, path: &str) -> Result<Vec<String>, StoreError> {
+        let mut statement = self.conn.prepare_cached(MOVED_INTO)?;
+        let rows = statement.query_map([path], |row| row.get(0))?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     pub(super) fn set_moved(

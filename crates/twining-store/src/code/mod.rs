@@ -15,6 +15,7 @@ pub use code_index::{
 };
 pub use database::{AssumedLines, MovedTo};
 pub use moved_definition::{
-    DefinitionSearch, MAX_SEARCH_TIME, OutlineChange, SeenDefinition, likeliest_move,
+    DefinitionSearch, MAX_SEARCH_TIME, OutlineChange, SeenDefinition, find_moved_in_history,
+    likeliest_move,
 };
 pub use outline::SourceOutline;

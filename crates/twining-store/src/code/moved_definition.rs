@@ -4,12 +4,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use twining_code::{Definition, DefinitionKind, FEWEST_TOKENS, likeness};
+use twining_code::{Definition, DefinitionKind, FEWEST_TOKENS, Language, likeness, read_source};
 
-use super::code_index::{CodeIndex, IndexedSource};
+use super::code_index::CodeIndex;
 use super::outline::SourceOutline;
 use crate::error::StoreError;
-use crate::git::{BlobReader, TreeChange};
+use crate::git::{BlobReader, Git, TreeChange};
 
 /// How long one search may take.
 pub const MAX_SEARCH_TIME: Duration = Duration::from_secs(2);
@@ -17,11 +17,15 @@ pub const MAX_SEARCH_TIME: Duration = Duration::from_secs(2);
 const MAX_HOPS: usize = 8;
 /// Definitions with fewer tokens are alike by chance: only one of the same name counts.
 const SMALL: u32 = 25;
-/// Changed files that are all searched for the very same code; of more, those with its name.
+/// Changed files that are all searched for the very same code; of more, those with its name, and
+/// of more still, those with the names around it.
 const MOST_CHANGED: usize = 200;
 /// What the best candidate must score, and by how much it must lead.
 const ACCEPTED: f64 = 0.5;
 const LEAD: f64 = 0.1;
+/// How much of the code must be there under another name. The name is the best sign that it is the
+/// same; without it, code that took over its job looks much the same.
+const RENAMED: f64 = 0.6;
 const SAME_NAME: f64 = 0.25;
 const RENAMED_FILE: f64 = 0.1;
 const SAME_FILE: f64 = 0.05;
@@ -84,6 +88,16 @@ impl CodeIndex {
         MovedSearch::new(self, max_time).run(seen)
     }
 
+    /// Looks for where a commit has a definition that is not at its place there, for so long.
+    pub fn find_moved_until(
+        &self,
+        seen: &SeenDefinition,
+        commit: &str,
+        max_time: Duration,
+    ) -> Result<DefinitionSearch, StoreError> {
+        MovedSearch { end: Some(commit), ..MovedSearch::new(self, max_time) }.run(seen)
+    }
+
     /// Where these changes put a definition that they took from its place, if they did.
     pub fn moved_by(
         &self,
@@ -108,25 +122,68 @@ impl CodeIndex {
         let best = MovedSearch::new(self, MAX_SEARCH_TIME).moved_in_working_tree(&trail)?;
         Ok(best.map(|candidate| (candidate.path, candidate.definition)))
     }
+}
 
-    /// Whether the working tree has a definition of this name at the path.
-    fn is_at(&self, path: &str, definition: &Definition) -> Result<bool, StoreError> {
-        let source = self.source(path, None)?.found();
-        Ok(source.is_some_and(|source| at(&source.file, definition).is_some()))
-    }
+/// Looks for where a commit has a definition, in a clone whose code nobody keeps an index of.
+pub fn find_moved_in_history(
+    git: &Git,
+    seen: &SeenDefinition,
+    commit: &str,
+    max_time: Duration,
+) -> Result<DefinitionSearch, StoreError> {
+    let mut search = MovedSearch {
+        git,
+        index: None,
+        end: Some(commit),
+        blobs: BlobReader::new(git),
+        until: Instant::now() + max_time,
+    };
+    search.run(seen)
 }
 
 /// One search, with a git that it asks for versions of files.
 struct MovedSearch<'i> {
-    index: &'i CodeIndex,
+    git: &'i Git,
+    /// What keeps the versions that were read.
+    index: Option<&'i CodeIndex>,
+    /// The commit whose code is looked through; none for the working tree.
+    end: Option<&'i str>,
     blobs: BlobReader,
     until: Instant,
 }
 
 impl MovedSearch<'_> {
     fn new(index: &CodeIndex, max_time: Duration) -> MovedSearch<'_> {
-        let until = Instant::now() + max_time;
-        MovedSearch { index, blobs: BlobReader::new(index.git()), until }
+        let (git, until) = (index.git(), Instant::now() + max_time);
+        MovedSearch { git, index: Some(index), end: None, blobs: BlobReader::new(git), until }
+    }
+
+    /// What a version of a file defines.
+    fn outline(&self, path: &str, bytes: &[u8]) -> Result<Arc<SourceOutline>, StoreError> {
+        Ok(match self.index {
+            Some(index) => index.read_and_keep(path, bytes)?.file,
+            None => Arc::new(read_source(path, bytes).into()),
+        })
+    }
+
+    /// What a file defines where the search ends.
+    fn outline_at_end(&mut self, path: &str) -> Result<Option<Arc<SourceOutline>>, StoreError> {
+        match (self.end, self.index) {
+            (None, Some(index)) => Ok(index.listed_source(path)?.found().map(|found| found.file)),
+            (end, _) => {
+                let bytes = self.blobs.read(&format!("{}:./{path}", end.unwrap_or("HEAD")));
+                bytes.map(|bytes| self.outline(path, &bytes)).transpose()
+            }
+        }
+    }
+
+    /// Whether a definition of this name is at the path where the search ends.
+    fn is_at_end(&mut self, trail: &Trail) -> Result<bool, StoreError> {
+        let source = match (self.end, self.index) {
+            (None, Some(index)) => index.source(&trail.path, None)?.found().map(|found| found.file),
+            _ => self.outline_at_end(&trail.path)?,
+        };
+        Ok(source.is_some_and(|source| at(&source, &trail.definition).is_some()))
     }
 
     fn is_over(&self) -> bool {
@@ -134,7 +191,7 @@ impl MovedSearch<'_> {
     }
 
     fn run(&mut self, seen: &SeenDefinition) -> Result<DefinitionSearch, StoreError> {
-        if !self.index.git().has_commit(&seen.commit) {
+        if !self.git.has_commit(&seen.commit) {
             return Ok(DefinitionSearch::Unknown);
         }
         let mut trail = Trail {
@@ -147,20 +204,23 @@ impl MovedSearch<'_> {
             if self.is_over() {
                 return Ok(DefinitionSearch::Unknown);
             }
-            if hop > 0 && self.index.is_at(&trail.path, &trail.definition)? {
+            if hop > 0 && self.is_at_end(&trail)? {
                 return Ok(found(&trail, left_in));
             }
             let Some(vanished) = self.vanished_in(&trail)? else {
                 return Ok(DefinitionSearch::Unknown);
             };
             let Vanished::In(commit) = vanished else {
+                if self.end.is_some() {
+                    return Ok(found(&trail, left_in));
+                }
                 // HEAD has it still: the working tree moved it.
                 return match self.moved_in_working_tree(&trail)? {
                     Some(candidate) => Ok(found(&Trail::at(candidate, &trail.commit), None)),
-                    None => self.same_elsewhere(seen, left_in),
+                    None => self.same_elsewhere(seen, None),
                 };
             };
-            let changes = self.index.git().changes_of_commit(&commit);
+            let changes = self.git.changes_of_commit(&commit);
             if let Some(last) = self.before(&trail, &changes)? {
                 trail.definition = last;
             }
@@ -182,13 +242,19 @@ impl MovedSearch<'_> {
         left_in: Option<String>,
     ) -> Result<DefinitionSearch, StoreError> {
         let wanted = &seen.definition;
-        let mut paths = self.index.git().uncommitted();
-        paths.extend(self.index.git().written_between(&seen.commit, "HEAD"));
-        paths.retain(|path| same_extension(path, &seen.path));
+        let mut paths = self.git.written_between(&seen.commit, self.end.unwrap_or("HEAD"));
+        if self.end.is_none() {
+            paths.extend(self.git.uncommitted());
+        }
+        paths.retain(|path| are_akin(path, &seen.path));
         paths.sort_unstable();
         paths.dedup();
-        if paths.len() > MOST_CHANGED {
-            let named = self.index.git().files_with_word(wanted.last_name());
+        // A constructor's name stands in every other file; what it belongs to says more.
+        for name in wanted.name.rsplit('.') {
+            if paths.len() <= MOST_CHANGED {
+                break;
+            }
+            let named = self.git.files_with_word_at(self.end, name);
             paths.retain(|path| named.contains(path));
         }
         let mut same: Vec<(String, Definition)> = Vec::new();
@@ -196,20 +262,18 @@ impl MovedSearch<'_> {
             if self.is_over() {
                 return Ok(DefinitionSearch::Unknown);
             }
-            let Some(now) = self.index.listed_source(&path)?.found() else { continue };
+            let Some(now) = self.outline_at_end(&path)? else { continue };
             let is_same = |found: &&Definition| {
                 found.kind == wanted.kind
                     && found.is_same_code(wanted)
                     && (found.tokens > SMALL || found.last_name() == wanted.last_name())
             };
             let mut found: Vec<Definition> =
-                pieces(&now.file, wanted).iter().filter(is_same).cloned().collect();
+                pieces(&now, wanted).iter().filter(is_same).cloned().collect();
             if !found.is_empty() {
                 let then = self.blobs.read(&format!("{}:./{path}", seen.commit));
-                let then = then.map(|bytes| self.index.read_and_keep(&path, &bytes)).transpose()?;
-                found.retain(|found| {
-                    then.as_ref().is_none_or(|then| at(&then.file, found).is_none())
-                });
+                let then = then.map(|bytes| self.outline(&path, &bytes)).transpose()?;
+                found.retain(|found| then.as_ref().is_none_or(|then| at(then, found).is_none()));
             }
             same.extend(found.into_iter().map(|found| (path.clone(), found)));
         }
@@ -226,7 +290,8 @@ impl MovedSearch<'_> {
 
     /// The commit after which the definition is no longer at its place.
     fn vanished_in(&mut self, trail: &Trail) -> Result<Option<Vanished>, StoreError> {
-        let Some(commits) = self.index.git().commits_of_file(&trail.commit, &trail.path) else {
+        let until = self.end.unwrap_or("HEAD");
+        let Some(commits) = self.git.commits_of_file(&trail.commit, until, &trail.path) else {
             return Ok(None);
         };
         let (mut first, mut end) = (0, commits.len());
@@ -252,17 +317,23 @@ impl MovedSearch<'_> {
         if memchr::memmem::find(&bytes, last_name).is_none() {
             return Ok(false);
         }
-        let source = self.index.read_and_keep(&trail.path, &bytes)?;
-        Ok(at(&source.file, &trail.definition).is_some())
+        let source = self.outline(&trail.path, &bytes)?;
+        Ok(at(&source, &trail.definition).is_some())
     }
 
     /// What a version in git defines, read now if it is not known yet.
-    fn blob_source(&mut self, path: &str, blob: &str) -> Result<Option<IndexedSource>, StoreError> {
-        if let Some(known) = self.index.known_blob(path, blob)? {
-            return Ok(Some(known));
+    fn blob_source(
+        &mut self,
+        path: &str,
+        blob: &str,
+    ) -> Result<Option<Arc<SourceOutline>>, StoreError> {
+        if let Some(index) = self.index
+            && let Some(known) = index.known_blob(path, blob)?
+        {
+            return Ok(Some(known.file));
         }
         let bytes = self.blobs.read(blob);
-        bytes.map(|bytes| self.index.read_and_keep(path, &bytes)).transpose()
+        bytes.map(|bytes| self.outline(path, &bytes)).transpose()
     }
 
     /// The definition as it was just before these changes.
@@ -277,7 +348,7 @@ impl MovedSearch<'_> {
             .find(|before| before.path == trail.path);
         let Some(before) = before else { return Ok(None) };
         let source = self.blob_source(&before.path, &before.object)?;
-        Ok(source.and_then(|source| at(&source.file, &trail.definition).cloned()))
+        Ok(source.and_then(|source| at(&source, &trail.definition).cloned()))
     }
 
     /// The definition that a commit added and that is likeliest to be the one that left.
@@ -289,7 +360,7 @@ impl MovedSearch<'_> {
         let mut read = Vec::new();
         for change in changes {
             let Some(after) = &change.after else { continue };
-            if !same_extension(&after.path, &trail.path) {
+            if !are_akin(&after.path, &trail.path) {
                 continue;
             }
             if self.is_over() {
@@ -308,9 +379,9 @@ impl MovedSearch<'_> {
             };
             read.push(OutlineChange {
                 old_path: change.before.as_ref().map(|before| before.path.clone()),
-                before: before.map(|source| source.file),
+                before,
                 path: after.path.clone(),
-                after: now.file,
+                after: now,
             });
         }
         Ok(best_of(trail, &read))
@@ -319,20 +390,18 @@ impl MovedSearch<'_> {
     /// The same for what is not committed yet.
     fn moved_in_working_tree(&mut self, trail: &Trail) -> Result<Option<Candidate>, StoreError> {
         let mut read = Vec::new();
-        for path in self.index.git().uncommitted() {
-            if !same_extension(&path, &trail.path) {
+        for path in self.git.uncommitted() {
+            if !are_akin(&path, &trail.path) {
                 continue;
             }
-            let Some(now) = self.index.listed_source(&path)?.found() else { continue };
+            let Some(now) = self.outline_at_end(&path)? else { continue };
             let committed = self.blobs.read(&format!("HEAD:./{path}"));
-            let before =
-                committed.map(|bytes| self.index.read_and_keep(&path, &bytes)).transpose()?;
-            let before = before.map(|source| source.file);
+            let before = committed.map(|bytes| self.outline(&path, &bytes)).transpose()?;
             read.push(OutlineChange {
                 old_path: before.is_some().then(|| path.clone()),
                 before,
                 path,
-                after: now.file,
+                after: now,
             });
         }
         Ok(best_of(trail, &read))
@@ -367,7 +436,7 @@ pub fn likeliest_move(
 /// The definition that changes added and that is likeliest to be the one that left.
 fn best_of(trail: &Trail, changes: &[OutlineChange]) -> Option<Candidate> {
     let mut candidates = Vec::new();
-    for change in changes.iter().filter(|change| same_extension(&change.path, &trail.path)) {
+    for change in changes.iter().filter(|change| are_akin(&change.path, &trail.path)) {
         let was_here = change.old_path.as_ref().is_some_and(|path| *path == trail.path);
         let is_renamed = change.old_path.as_ref().is_some_and(|path| *path != change.path);
         for definition in pieces(&change.after, &trail.definition) {
@@ -385,7 +454,7 @@ fn best_of(trail: &Trail, changes: &[OutlineChange]) -> Option<Candidate> {
             }));
         }
     }
-    best(candidates)
+    best(&trail.definition, candidates)
 }
 
 /// When a definition left its place.
@@ -433,9 +502,15 @@ fn is_same(one: &Definition, other: &Definition) -> bool {
     one.name == other.name && one.nth == other.nth
 }
 
-fn same_extension(one: &str, other: &str) -> bool {
-    let extension = |path: &str| path.rsplit_once('.').map(|(_, extension)| extension.to_owned());
-    extension(one) == extension(other)
+/// Whether code may move from one file to the other as it is.
+fn are_akin(one: &str, other: &str) -> bool {
+    match (Language::of_path(one), Language::of_path(other)) {
+        (Some(one), Some(other)) => one.is_akin_to(other),
+        _ => {
+            let extension = |path: &str| path.rsplit_once('.').map(|(_, end)| end.to_owned());
+            extension(one) == extension(other)
+        }
+    }
 }
 
 /// How likely a definition is what another became; none if it cannot be.
@@ -458,9 +533,46 @@ fn alike(was: &Definition, now: &Definition) -> f64 {
 }
 
 /// The best of several, if it is good enough and clearly better than the next.
-fn best(mut candidates: Vec<Candidate>) -> Option<Candidate> {
+fn best(was: &Definition, mut candidates: Vec<Candidate>) -> Option<Candidate> {
     candidates.sort_by(|a, b| b.score.total_cmp(&a.score));
     let second = candidates.get(1).map_or(0.0, |candidate| candidate.score);
     let first = candidates.into_iter().next()?;
-    (first.score >= ACCEPTED && first.score - second >= LEAD).then_some(first)
+    let has_same_name = was.last_name() == first.definition.last_name();
+    let is_enough = has_same_name || alike(was, &first.definition) >= RENAMED;
+    (is_enough && first.score >= ACCEPTED && first.score - second >= LEAD).then_some(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A function of twenty lines, the last `changed` of them not as they were.
+    fn source(name: &str, changed: usize) -> SourceOutline {
+        let line = |n: usize| {
+            let is_changed = n >= 20 - changed;
+            let (call, add) = if is_changed { ("other", "-") } else { ("work", "+") };
+            format!("    value{n} = {call}{n}(start) {add} {n}\n")
+        };
+        let body: String = (0..20).map(line).collect();
+        read_source("a.py", format!("def {name}(start):\n{body}").as_bytes()).into()
+    }
+
+    #[test]
+    fn half_the_code_is_enough_under_the_same_name_only() {
+        let was = source("first", 0);
+        let was = &was.definitions[0];
+        let is_about_half = |changed: &usize| {
+            let likeness = alike(was, &source("first", *changed).definitions[0]);
+            (ACCEPTED..RENAMED).contains(&likeness)
+        };
+        let changed = (0..20).find(is_about_half).expect("some change leaves about half");
+        let moved_to = |name: &str| {
+            let after = Arc::new(source(name, changed));
+            let change =
+                OutlineChange { old_path: None, before: None, path: "b.py".to_owned(), after };
+            likeliest_move("a.py", was, &[change]).map(|(path, _)| path)
+        };
+        assert_eq!(moved_to("first").as_deref(), Some("b.py"));
+        assert_eq!(moved_to("second"), None);
+    }
 }

@@ -70,6 +70,12 @@ impl Git {
         })
     }
 
+    /// The branches, here and at remotes: `topic`, `origin/topic`.
+    #[must_use]
+    pub fn branch_names(&self) -> Vec<String> {
+        self.lines(&["for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads", "refs/remotes"])
+    }
+
     fn head_and_time(&self) -> Option<(String, Time)> {
         let printed = self.line(&["log", "-1", "--no-walk", "--format=%H %at", "HEAD", "--"])?;
         let (hash, at) = printed.split_once(' ')?;

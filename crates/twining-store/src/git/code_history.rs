@@ -22,14 +22,14 @@ pub struct FileCommit {
 }
 
 impl Git {
-    /// The commits after `since`, up to HEAD, that changed a file; oldest first. None where git
+    /// The commits after `since`, up to `until`, that changed a file; oldest first. None where git
     /// does not have the history.
     #[must_use]
-    pub fn commits_of_file(&self, since: &str, path: &str) -> Option<Vec<String>> {
-        if !is_hash(since) || !is_plain(path) {
+    pub fn commits_of_file(&self, since: &str, until: &str, path: &str) -> Option<Vec<String>> {
+        if !is_hash(since) || !(until == "HEAD" || is_hash(until)) || !is_plain(path) {
             return None;
         }
-        let range = format!("{since}..HEAD");
+        let range = format!("{since}..{until}");
         let list = |options: &[&str]| {
             let words = [&["rev-list", "--reverse", COMMITS], options, &[&range, "--", path]];
             let printed = self.printed(&words.concat())?;
@@ -37,8 +37,17 @@ impl Git {
             Some(text.lines().map(str::to_owned).collect::<Vec<_>>())
         };
         let direct = list(&["--first-parent", "--ancestry-path"])?;
-        // A merge brought it in from elsewhere.
-        if direct.is_empty() { list(&["--topo-order"]) } else { Some(direct) }
+        if !direct.is_empty() {
+            return Some(direct);
+        }
+        // A merge brought it in from elsewhere; where it is gone by now, git must be told to look
+        // down the side that had it.
+        let merged = list(&["--topo-order"])?;
+        if merged.is_empty() {
+            list(&["--topo-order", "--full-history", "--ancestry-path"])
+        } else {
+            Some(merged)
+        }
     }
 
     /// What a commit changed against its first parent, with renames followed.
@@ -145,11 +154,23 @@ impl Git {
     /// Tracked files of the working tree that contain a word.
     #[must_use]
     pub fn files_with_word(&self, word: &str) -> Vec<String> {
-        if word.is_empty() || word.contains(['\0', '\n']) {
+        self.files_with_word_at(None, word)
+    }
+
+    /// Those of a commit, or of the working tree.
+    pub(crate) fn files_with_word_at(&self, commit: Option<&str>, word: &str) -> Vec<String> {
+        if word.is_empty() || word.contains(['\0', '\n']) || commit.is_some_and(|it| !is_hash(it)) {
             return Vec::new();
         }
-        self.names(&["grep", "-l", "-z", "-w", "-F", "-I", "--no-color", "-e", word, "--", "."])
-            .unwrap_or_default()
+        let grep = ["grep", "-l", "-z", "-w", "-F", "-I", "--no-color", "-e", word];
+        let words: Vec<&str> = grep.into_iter().chain(commit).chain(["--", "."]).collect();
+        let files = self.names(&words).unwrap_or_default();
+        let Some(commit) = commit else { return files };
+        // Git writes the commit before each path.
+        let named = |file: String| {
+            file.strip_prefix(commit).and_then(|file| file.strip_prefix(':')).map(str::to_owned)
+        };
+        files.into_iter().filter_map(named).collect()
     }
 
     /// The full name of a commit, by any name git has for it.
@@ -175,13 +196,20 @@ impl Git {
     /// Those of some commits that HEAD has not in its history; also what is not in this clone.
     #[must_use]
     pub fn not_in_head(&self, commits: &[String]) -> BTreeSet<String> {
+        self.not_in("HEAD", commits)
+    }
+
+    /// Those of some commits that another one has not in its history.
+    #[must_use]
+    pub fn not_in(&self, head: &str, commits: &[String]) -> BTreeSet<String> {
         let named: Vec<String> = commits.iter().filter(|hash| is_hash(hash)).cloned().collect();
         let known: BTreeSet<String> = self
             .object_names(&named)
             .iter()
             .filter_map(|line| line.strip_suffix(" commit").map(str::to_owned))
             .collect();
-        let mut words = vec!["rev-list", "^HEAD"];
+        let head = format!("^{head}");
+        let mut words = vec!["rev-list", head.as_str()];
         words.extend(known.iter().map(String::as_str));
         let unmerged: BTreeSet<String> = match known.is_empty() {
             true => BTreeSet::new(),
@@ -199,6 +227,21 @@ impl Git {
             self.object_names(&names).iter().map(|line| line.ends_with(" blob")).collect();
         found.resize(paths.len(), false);
         found
+    }
+
+    /// A file as a commit has it, if it does, and as it was when commits that led to it changed it:
+    /// at most so many, the newest first.
+    #[must_use]
+    pub fn versions(&self, commit: &str, path: &str, limit: usize) -> Vec<Option<Vec<u8>>> {
+        if !(commit == "HEAD" || is_hash(commit)) || !is_plain(path) {
+            return Vec::new();
+        }
+        let limit = format!("-n{limit}");
+        let mut commits = self.lines(&["rev-list", &limit, commit, "--", path]);
+        commits.insert(0, commit.to_owned());
+        let names: Vec<String> =
+            commits.iter().map(|commit| format!("{commit}:./{path}")).collect();
+        self.blobs(&names)
     }
 
     /// Whether a commit is in this clone.

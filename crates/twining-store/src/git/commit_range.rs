@@ -49,6 +49,10 @@ impl RangeError {
             Self::NoRepository(_) => {
                 "run it inside a clone, or name one with `--project`".to_owned()
             }
+            // `HEAD~1` is a commit of this clone, if it goes back that far.
+            Self::NoCommit(name) if name.contains(['~', '^', '@']) => {
+                "fetch more history: `git fetch --deepen=500`".to_owned()
+            }
             Self::NoCommit(name) => format!("fetch it first: `git fetch origin {name}`"),
             Self::TooShallow { .. } => {
                 "fetch more history: `git fetch --unshallow`, or `git fetch --deepen=500`"
@@ -141,17 +145,27 @@ impl GitRange {
         self.git.committed_at(&self.merge_base)
     }
 
+    /// Git in the project's folder of the checkout; none in a bare clone.
+    #[must_use]
+    pub fn project(&self) -> Option<Git> {
+        let top = self.git.line(&["rev-parse", "--show-toplevel"]).filter(|top| !top.is_empty())?;
+        let folder = Path::new(&top).join(&self.folder);
+        folder.is_dir().then(|| Git::at(&folder))
+    }
+
     /// The records that commits of the range say still hold, and which commit does.
     #[must_use]
     pub fn confirmed(&self) -> BTreeMap<String, String> {
         self.git.confirmed_between(&self.merge_base, &self.head)
     }
 
-    /// The files of a commit in a folder of the project.
+    /// The files of a commit in a folder of the project; with an empty one all of the project's.
     #[must_use]
     pub fn files(&self, commit: &str, folder: &str) -> Vec<TreeEntry> {
         let place = format!("{}{folder}", self.folder);
-        let args = ["ls-tree", "-r", "-z", "--full-tree", commit, "--", &place];
+        // Git takes no empty path.
+        let place = if place.is_empty() { "." } else { &place };
+        let args = ["ls-tree", "-r", "-z", "--full-tree", commit, "--", place];
         // `mode type object`, a tab, the path.
         let file = |line: &str| {
             let (about, path) = line.split_once('\t')?;

@@ -154,6 +154,17 @@ impl Git {
         printed.lines().filter_map(read).collect()
     }
 
+    /// The commit that a file is from, under whatever name.
+    #[must_use]
+    pub fn first_commit_of(&self, file: &str) -> Option<String> {
+        if !is_plain(file) {
+            return None;
+        }
+        let words = ["log", "--follow", "--diff-filter=A", "--format=%H", "HEAD", "--", file];
+        let printed = self.bounded(&words)?;
+        printed.lines().last().filter(|hash| is_hash(hash)).map(str::to_owned)
+    }
+
     /// The files of a commit, below this folder.
     #[must_use]
     pub fn files_at(&self, commit: &str) -> Vec<String> {

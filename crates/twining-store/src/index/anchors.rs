@@ -36,6 +36,7 @@ macro_rules! in_force {
 const OF_RECORD: &str = in_force!("a.raw, a.sum", "a.record = ?1", "ORDER BY a.place");
 const IN_FILE: &str = in_force!("a.raw, a.sum", "a.path_key = ?1", "ORDER BY a.place, a.record");
 const AT_PLACE: &str = in_force!("a.raw, a.sum", "a.place = ?1", "ORDER BY a.id DESC LIMIT ?2");
+const BY_ID: &str = in_force!("a.raw, a.sum", "a.id = ?1", "");
 const NAMED: &str =
     in_force!("a.raw, a.sum", "a.last_name = ?1", "ORDER BY a.place, a.record LIMIT ?2");
 const PATHS: &str = in_force!("DISTINCT a.path", "1", "ORDER BY a.path");
@@ -60,9 +61,17 @@ const UNBOUND: &str = "
     AND e.kind <> 'decision' AND NOT EXISTS(
         SELECT 1 FROM anchor a WHERE a.record = 'entry:' || e.id AND a.event <> 'kept')
     LIMIT ?2";
+const LET_GO: &str = "SELECT raw, sum FROM anchor a WHERE a.path_key = ?1 AND a.event = 'released'
+    AND NOT EXISTS(SELECT 1 FROM anchor b WHERE b.record = a.record AND b.place = a.place
+    AND b.event <> 'kept' AND (b.at, b.id, b.pos) > (a.at, a.id, a.pos))";
 const HISTORY: &str = "SELECT raw, sum FROM anchor WHERE record = ?1 ORDER BY at, id, pos";
 
 impl Anchors<'_> {
+    /// The anchor with this id, if it counts.
+    pub fn get(&self, id: &str) -> Result<Option<Anchor>, StoreError> {
+        Ok(records(self.conn, BY_ID, [id])?.pop())
+    }
+
     /// The anchors of a record, by place.
     pub fn of(&self, record: &AnchoredRecord) -> Result<Vec<Anchor>, StoreError> {
         records(self.conn, OF_RECORD, [record.to_string()])
@@ -86,6 +95,11 @@ impl Anchors<'_> {
     /// Every line about a record, the oldest first: also older ones, and what was released.
     pub fn history(&self, record: &AnchoredRecord) -> Result<Vec<Anchor>, StoreError> {
         records(self.conn, HISTORY, [record.to_string()])
+    }
+
+    /// The lines that let places in a file go to which nothing was bound again.
+    pub fn let_go(&self, path: &str) -> Result<Vec<Anchor>, StoreError> {
+        records(self.conn, LET_GO, [Scope::read(path).key(self.folding)])
     }
 
     /// Decisions in force and entries that name a file and were never bound to code, at most so

@@ -14,8 +14,6 @@ use twining_testkit::FixedWorld;
 
 use crate::history::output;
 
-/// How long a search may take here: the load of the machine must not decide what is found.
-const MAX_TIME: Duration = Duration::from_secs(30);
 /// What `/proc` counts processor time in.
 const TICK: Duration = Duration::from_millis(10);
 
@@ -35,6 +33,8 @@ impl ScratchCheckout {
         let objects = objects.canonicalize().map_err(problem)?;
         let alternates = folder.path().join(".git/objects/info/alternates");
         std::fs::write(alternates, format!("{}\n", objects.display())).map_err(problem)?;
+        // Stored copies of repositories may lack their largest files.
+        git(&["sparse-checkout", "set", "--no-cone", "/*", "!*.jar"])?;
         git(&["update-ref", "--no-deref", "HEAD", commit])?;
         git(&["-c", "core.symlinks=false", "reset", "--quiet", "--hard"])?;
         Ok(Self { folder })
@@ -45,6 +45,7 @@ impl ScratchCheckout {
     pub(crate) fn search(
         &self,
         seen: &SeenDefinition,
+        max_time: Duration,
     ) -> Result<(DefinitionSearch, Duration), String> {
         let location =
             StoreLocation { project: self.folder.path().to_owned(), ..StoreLocation::default() };
@@ -52,7 +53,7 @@ impl ScratchCheckout {
         let store = Arc::new(store.map_err(|error| error.to_string())?);
         let index = CodeIndex::new(store, self.folder.path(), Git::at(self.folder.path()));
         let began = time_with_children();
-        let found = index.find_moved(seen, MAX_TIME).map_err(|error| error.to_string())?;
+        let found = index.find_moved(seen, max_time).map_err(|error| error.to_string())?;
         Ok((found, time_with_children().saturating_sub(began)))
     }
 }

@@ -189,13 +189,13 @@ fn fate(row: &Value) -> Option<Fate> {
 }
 
 /// One process that reads objects of a repository.
-struct Objects {
+pub(crate) struct Objects {
     child: Child,
     answers: BufReader<std::process::ChildStdout>,
 }
 
 impl Objects {
-    fn open(repository: &Path) -> Result<Self, String> {
+    pub(crate) fn open(repository: &Path) -> Result<Self, String> {
         let mut git = Command::new("git");
         git.arg("-C").arg(repository).args(["cat-file", "--batch"]);
         git.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -204,7 +204,8 @@ impl Objects {
         Ok(Self { child, answers: BufReader::new(answers) })
     }
 
-    fn read(&mut self, blob: &str) -> Result<Vec<u8>, String> {
+    /// The bytes of a blob, named by its id or as `COMMIT:PATH`.
+    pub(crate) fn read(&mut self, blob: &str) -> Result<Vec<u8>, String> {
         let ask = self.child.stdin.as_mut().ok_or("git has no input")?;
         let problem = |error: std::io::Error| format!("git cat-file: {error}");
         writeln!(ask, "{blob}").and_then(|()| ask.flush()).map_err(problem)?;

@@ -9,6 +9,7 @@
 mod checkout;
 mod fates;
 mod history;
+mod long_histories;
 mod searches;
 mod statements;
 
@@ -17,32 +18,47 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
+use twining_store::code::MAX_SEARCH_TIME;
 
 use crate::checkout::ScratchCheckout;
 use crate::fates::FateScore;
 use crate::history::{FateSet, SourceTree};
-use crate::searches::SearchScore;
+use crate::long_histories::{Answers, HistoryScore};
+use crate::searches::{SearchOptions, SearchScore};
 use crate::statements::StatementScore;
 
 #[derive(Parser)]
 #[command(about = "Scores definitions and freshness against what became of real code")]
 struct AnchorArguments {
-    /// A folder of sets: DIR/<name>.jsonl or DIR/<name>.jsonl.xz
-    dir: PathBuf,
+    /// A folder of sets: DIR/<name>.jsonl or DIR/<name>.jsonl.xz; with --oracle it may be left out
+    #[arg(required_unless_present = "oracle")]
+    dir: Option<PathBuf>,
     /// A folder of git repositories, each named as its set says: REPOS/<name> or REPOS/<name>/repo
     #[arg(long)]
     repos: PathBuf,
+    /// CodeTracker's repository: asks for its methods in REPOS/<owner>+<name>/repo
+    #[arg(long)]
+    oracle: Option<PathBuf>,
     /// Also tell each search that went wrong, on the error stream
     #[arg(long)]
     misses: bool,
+    /// Seconds that one search may take; the product's limit if it is not said
+    #[arg(long)]
+    limit: Option<u64>,
 }
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "this is a program for people")]
 fn main() -> ExitCode {
-    let AnchorArguments { dir, repos, misses } = AnchorArguments::parse();
-    match run(&dir, &repos, misses) {
-        Ok(report) => {
-            println!("{report}");
+    let AnchorArguments { dir, repos, oracle, misses, limit } = AnchorArguments::parse();
+    let max_time = limit.map_or(MAX_SEARCH_TIME, Duration::from_secs);
+    let options = SearchOptions { max_time, show_misses: misses };
+    let sets = dir.map(|dir| run(&dir, &repos, options));
+    let lives = oracle.map(|oracle| {
+        long_histories::score(&oracle, &repos, options).map(|score| history_table(&score))
+    });
+    match sets.into_iter().chain(lives).collect::<Result<Vec<_>, _>>() {
+        Ok(reports) => {
+            println!("{}", reports.join("\n"));
             ExitCode::SUCCESS
         }
         Err(problem) => {
@@ -52,7 +68,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(dir: &Path, repos: &Path, show_misses: bool) -> Result<String, String> {
+fn run(dir: &Path, repos: &Path, options: SearchOptions) -> Result<String, String> {
     let mut report = String::new();
     let (mut fates, mut statements, mut costs) = (Vec::new(), Vec::new(), Vec::new());
     let mut searches = Vec::new();
@@ -64,7 +80,7 @@ fn run(dir: &Path, repos: &Path, show_misses: bool) -> Result<String, String> {
         costs.push((set.name.clone(), Cost::of(&[&before, &after])));
         let repository = set.repository(repos);
         let checkout = ScratchCheckout::of(&repository, &set.commits[1])?;
-        let score = searches::score(&set, &checkout, &before, &after, show_misses)?;
+        let score = searches::score(&set, &checkout, &before, &after, options)?;
         searches.push((set.name.clone(), score));
     }
     report.push_str(&fate_table(&fates));
@@ -207,6 +223,26 @@ fn cost_table(sets: &[(String, Cost)]) -> String {
         ));
     }
     text
+}
+
+fn history_table(score: &HistoryScore) -> String {
+    let row = |name: &str, answers: Answers| {
+        let Answers { right, wrong, nowhere, unknown } = answers;
+        format!("| {name} | {right} | {wrong} | {nowhere} | {unknown} |\n")
+    };
+    let ms = |percent| score.took(percent).as_millis();
+    format!(
+        "| {} checked methods ({} not read) | right | wrong | told as gone | no answer |\n\
+         |---|---|---|---|---|\n{}{}\n\
+         CPU ms of a search, p50 / p95 / max: {} / {} / {}\n",
+        score.methods,
+        score.unread,
+        row("same path and name", score.same_place),
+        row("with the search", score.search),
+        ms(50),
+        ms(95),
+        ms(100),
+    )
 }
 
 /// A part of a whole.

@@ -10,6 +10,15 @@ use crate::checkout::ScratchCheckout;
 use crate::fates::{ChangeScore, count, told};
 use crate::history::{Fate, FateSet, SourceTree};
 
+/// How searches are made and told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SearchOptions {
+    /// How long one may take.
+    pub(crate) max_time: Duration,
+    /// Whether each that went wrong is told.
+    pub(crate) show_misses: bool,
+}
+
 /// What is told of a set's definitions, those that are no longer at their place looked for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SearchScore {
@@ -42,7 +51,7 @@ pub(crate) fn score(
     checkout: &ScratchCheckout,
     before: &SourceTree,
     after: &SourceTree,
-    show_misses: bool,
+    options: SearchOptions,
 ) -> Result<SearchScore, String> {
     let mut score = SearchScore::default();
     for (number, fate) in set.fates.iter().enumerate() {
@@ -71,9 +80,9 @@ pub(crate) fn score(
             definition: then.clone(),
             commit: set.commits[0].clone(),
         };
-        let (answer, took) = checkout.search(&seen)?;
+        let (answer, took) = checkout.search(&seen, options.max_time)?;
         score.took.push(took);
-        if show_misses {
+        if options.show_misses {
             show_miss(fate, then, &answer);
         }
         score.unknown += usize::from(answer == DefinitionSearch::Unknown);

@@ -1,6 +1,6 @@
 //! A fuzzer for a stable toolchain: mutates the corpus and checks what must always hold.
 //!
-//! `cargo run --release -p twining-code --example fuzz -- 1000000 [seed]`
+//! `cargo run --release -p twining-code --example fuzz_definitions -- 1000000 [seed]`
 //!
 //! The runs are the same for the same seed. A failure prints the input and stops; a parser that
 //! crashes leaves it in the panic message or, killed by a signal, as the last number printed.
