@@ -14,7 +14,7 @@ pub enum LogError {
     /// It cannot be reached.
     #[error("the log cannot be reached: {0}")]
     Unreachable(String),
-    /// It answers, but lets nobody in with this token at this address.
+    /// It answers, but does not let this token in at this address, or do this.
     #[error("{why}")]
     Denied {
         /// What it does not accept.
@@ -174,7 +174,7 @@ impl StoreError {
             }
             Self::Log(LogError::Denied { hint, .. }) => hint,
             Self::Log(LogError::Refused(_)) => {
-                "the same again is refused again; if a role is missing, ask an administrator for a token that has it, and run `twining link URL` with it"
+                "the same again is refused again; ask an administrator for a higher limit, or for a token with a higher role, with which a clone runs `twining link URL`"
             }
             Self::Log(LogError::Behind) => "others are writing a lot right now; try again",
             Self::Log(_) => "nothing is lost: try again when the log can be reached",

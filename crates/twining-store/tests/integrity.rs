@@ -209,6 +209,8 @@ fn a_shallow_clone_with_both_commits_has_a_merge_base() {
         .map(|file| file.path)
         .collect();
     assert_eq!(changed, ["a.txt"]);
+    let files = range.files("pr", "");
+    assert!(files.iter().any(|file| file.path == "a.txt"), "all of the project's");
     fs::write(upstream.path().join("b.txt"), "b").expect("writes");
     commit(upstream, "more");
     shallow.git(["fetch", "-q", "--depth=1", &url, "pr:later"]);

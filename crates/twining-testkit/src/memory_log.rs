@@ -33,6 +33,14 @@ impl MemoryLog {
         self.lines().lost_answers = count;
     }
 
+    /// Loses its last `count` lines, as a database that is restored from a backup.
+    pub fn lose_lines(&self, count: usize) {
+        let mut lines = self.lines();
+        let left = lines.all.len().saturating_sub(count);
+        lines.all.truncate(left);
+        lines.planned = lines.planned.min(left as u64);
+    }
+
     fn lines(&self) -> MutexGuard<'_, MemoryLogLines> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -17,6 +17,8 @@ use crate::format::torn_lines;
 /// Writes that are not in every array yet, in `local/`.
 pub(crate) const JOURNAL: &str = "journal.jsonl";
 const MAX_BYTES: usize = 256 * 1024 * 1024;
+/// Bytes from the end in which the last line is looked for.
+const LAST_BYTES: u64 = 8 * 1024;
 
 /// One line of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,6 +64,19 @@ pub struct DrainedFile {
     pub file: String,
     /// How many bytes of it were taken.
     pub through: u64,
+}
+
+/// Which line it is, without reading what it does.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct LineStamp {
+    pub(crate) seq: u64,
+    pub(crate) at: Time,
+}
+
+impl LineStamp {
+    pub(crate) fn of(line: &JournalLine) -> Self {
+        Self { seq: line.seq, at: line.at }
+    }
 }
 
 /// The journal file.
@@ -114,6 +129,23 @@ impl Journal {
             .map(drop)
     }
 
+    /// Whether there are lines after `seq`.
+    pub(crate) fn has_after(&self, seq: u64) -> Result<bool, StoreError> {
+        Ok(self.last()?.is_some_and(|last| last.seq > seq))
+    }
+
+    /// The stamp of the last line: mostly read without the lines before it.
+    pub(crate) fn last(&self) -> Result<Option<LineStamp>, StoreError> {
+        let Some(handle) = self.local.open(JOURNAL)? else { return Ok(None) };
+        let (tail, _) = handle.read_tail(LAST_BYTES)?;
+        let mut lines = tail.strip_suffix(b"\n").unwrap_or_default().rsplit(|&byte| byte == b'\n');
+        match lines.next().map(serde_json::from_slice) {
+            Some(Ok(last)) => Ok(Some(last)),
+            // Longer than that, torn, or none at all.
+            _ => Ok(self.since(0, u64::MAX)?.last().map(LineStamp::of)),
+        }
+    }
+
     /// Every line after `seq` up to `through`, in order. A line that does not parse
     /// is passed over; one after `through` is not settled yet.
     pub(crate) fn since(&self, seq: u64, through: u64) -> Result<Vec<JournalLine>, StoreError> {
@@ -133,16 +165,15 @@ impl Journal {
             if !text.ends_with(b"\n") {
                 break;
             }
-            let line = serde_json::from_slice::<JournalLine>(text);
-            if line.as_ref().is_ok_and(|line| line.seq > through) {
+            let number = serde_json::from_slice::<LineStamp>(text).map(|line| line.seq);
+            if number.as_ref().is_ok_and(|&number| number > through) {
                 break;
             }
             taken += text.len() as u64;
-            if let Ok(line) = line {
-                last = last.max(line.seq);
-                if line.seq > seq {
-                    lines.push(line);
-                }
+            let Ok(number) = number else { continue };
+            last = last.max(number);
+            if number > seq {
+                lines.extend(serde_json::from_slice::<JournalLine>(text).ok());
             }
         }
         *cursor = JournalCursor { ino: print.ino, offset: start + taken, seq: last };
@@ -204,6 +235,8 @@ pub struct LogLine {
 pub struct CondensedLines {
     /// The number of its last line.
     pub through: u64,
+    /// The key of that line, if it is known.
+    pub key: Option<Id>,
     /// What it does, one after the other.
     pub changes: Vec<Change>,
 }

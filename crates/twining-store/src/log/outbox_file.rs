@@ -49,6 +49,9 @@ pub struct OutboxSignature {
     pub principal: String,
     /// Whether that is a person's: nobody else's records are believed as a person's.
     pub is_person: bool,
+    /// Whether it has the role maintainer.
+    #[serde(default)]
+    pub is_maintainer: bool,
 }
 
 impl OutboxSignature {
@@ -162,6 +165,7 @@ impl OutboxFile {
 
     /// Takes the outbox away with all that is in it. The caller holds the write lock.
     pub(crate) fn remove(&self) -> Result<(), StoreError> {
+        self.local().remove(REFUSED)?;
         self.local().remove(OUTBOX).map(drop)
     }
 

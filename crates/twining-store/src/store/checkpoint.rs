@@ -16,7 +16,7 @@ use crate::error::StoreError;
 use crate::format::array;
 use crate::log::array_file::{EditedArray, ElementEdits};
 use crate::log::board::RECENT_MS;
-use crate::log::journal::JournalLine;
+use crate::log::journal::{JournalLine, LineStamp};
 use crate::log::lock::LockState;
 use crate::log::store_files::{Array, StoreFiles};
 
@@ -56,12 +56,12 @@ pub(super) fn run(store: &OpenStore, now: Time, when: RewriteTiming) -> Result<(
     let Some(_lock) = store.checkpoint_lock.try_acquire()? else { return Ok(()) };
     let state = store.lock_state()?;
     let lines = store.journal.since(state.checkpoint_seq, state.applied_seq)?;
-    let mut is_whole = true;
+    let mut is_whole = !lines.is_empty();
     for array in ARRAYS {
-        let is_due = !lines.is_empty() || is_array_due(&state, array);
-        is_whole &= is_due
-            && (when == RewriteTiming::Now || !is_busy(store, array, now)?)
-            && rewrite_array(store, &state, &lines, array)?;
+        if lines.iter().any(|line| touches(line, array)) || is_array_due(&state, array) {
+            is_whole &= (when == RewriteTiming::Now || !is_busy(store, array, now)?)
+                && rewrite_array(store, &state, &lines, array)?;
+        }
     }
     if is_whole {
         let guard = store.lock.acquire()?;
@@ -70,6 +70,16 @@ pub(super) fn run(store: &OpenStore, now: Time, when: RewriteTiming) -> Result<(
         })?;
     }
     trim_journal(store, now)
+}
+
+/// Whether a line changes what is in an array.
+fn touches(line: &JournalLine, array: Array) -> bool {
+    let change = &line.change;
+    match array {
+        Array::Entities => !change.entities.is_empty() || !change.removed_entities.is_empty(),
+        Array::Relations => !change.relations.is_empty() || !change.removed_relations.is_empty(),
+        Array::DecisionIndex => line.touched_decisions().next().is_some(),
+    }
 }
 
 /// Whether somebody is writing, and the array is so large that it would be felt.
@@ -194,20 +204,22 @@ fn listing(decision: &Decision) -> serde_json::Value {
 /// survive a power cut without them.
 fn trim_journal(store: &OpenStore, now: Time) -> Result<(), StoreError> {
     let state = store.lock_state()?;
-    let lines = store.journal.since(0, u64::MAX)?;
-    let is_trimmable = |line: &JournalLine| {
+    sync_lines(store, &state, &store.journal.since(state.synced_seq, u64::MAX)?)?;
+    let is_old = |line: &LineStamp| {
         line.seq <= state.checkpoint_seq && now.since(line.at).as_millis() as i64 > RECENT_MS
     };
-    let old: Vec<&JournalLine> = lines.iter().filter(|line| is_trimmable(line)).collect();
-    sync_lines(store, &state, &lines)?;
-    if old.is_empty() || (old.len() < lines.len() && store.journal.bytes()? < JOURNAL_BYTES) {
+    let is_all_old = store.journal.last()?.is_none_or(|last| is_old(&last));
+    if !is_all_old && store.journal.bytes()? < JOURNAL_BYTES {
         return Ok(());
     }
     let guard = store.lock.acquire()?;
-    let remaining: Vec<JournalLine> =
-        store.journal.since(0, u64::MAX)?.into_iter().filter(|line| !is_trimmable(line)).collect();
+    let (old, remaining): (Vec<JournalLine>, Vec<JournalLine>) = store
+        .journal
+        .since(0, u64::MAX)?
+        .into_iter()
+        .partition(|line| is_old(&LineStamp::of(line)));
+    let Some(dropped) = old.last().map(|line| line.seq) else { return Ok(()) };
     // Before they go: a reader that is not so far yet must not take what is left for all there was.
-    let dropped = old.last().map_or(0, |line| line.seq);
     LockState::update(guard.file(), |current| {
         current.dropped_seq = current.dropped_seq.max(dropped);
     })?;
@@ -240,12 +252,15 @@ fn sync_lines(
     }
     let mut flushed = [None; 3];
     for array in ARRAYS {
-        if let Some(handle) = array.dir(&store.layout).open(array.name())? {
+        let is_touched = fresh.iter().any(|line| touches(line, array));
+        if let Some(handle) = array.dir(&store.layout).open(array.name())?.filter(|_| is_touched) {
             flushed[array as usize] = Some(handle.fingerprint()?);
             handle.sync()?;
         }
     }
-    store.layout.graph.sync()?;
+    if flushed.iter().any(Option::is_some) {
+        store.layout.graph.sync()?;
+    }
     store.board.sync()?;
     if fresh.iter().any(|line| !line.change.anchors.is_empty())
         && let Some(handle) = store.layout.top.open(ANCHORS)?

@@ -6,7 +6,7 @@ use std::hash::Hash;
 
 use twining_model::{Amendment, Change, Id};
 
-use super::follow::{LineOrigins, LogFollower, join};
+use super::follow::{FollowedLine, LineOrigins, LogFollower, join};
 use super::journaled_writer::{LineMarks, StoreWriter};
 use crate::error::StoreError;
 use crate::log::journal::{CondensedLines, LogLine};
@@ -14,7 +14,7 @@ use crate::log::journal::{CondensedLines, LogLine};
 /// Condenses lines of a log that follow each other.
 #[must_use]
 pub fn condense(lines: &[LogLine]) -> Option<CondensedLines> {
-    let through = lines.last()?.seq;
+    let LogLine { seq: through, key, .. } = lines.last()?.clone();
     let lines: Vec<&LogLine> = lines.iter().collect();
     let mut change = join(&lines, &LineOrigins::default(), &[]);
     change.amendments = merged(change.amendments);
@@ -25,7 +25,7 @@ pub fn condense(lines: &[LogLine]) -> Option<CondensedLines> {
     let archived = std::mem::take(&mut change.archived);
     let mut changes = vec![change, Change { archived, ..Change::default() }];
     changes.retain(|change| !change.is_empty());
-    Some(CondensedLines { through, changes })
+    Some(CondensedLines { through, key: Some(key), changes })
 }
 
 /// One amendment for each decision: of each field the last value.
@@ -62,7 +62,7 @@ impl LogFollower<'_> {
         after: u64,
         condensed: CondensedLines,
     ) -> Result<bool, StoreError> {
-        let CondensedLines { through, changes } = condensed;
+        let CondensedLines { through, key, changes } = condensed;
         let store = self.0.open_for_writing()?;
         let guard = store.lock.acquire()?;
         let now = self.0.ids().now();
@@ -87,6 +87,9 @@ impl LogFollower<'_> {
         if count == 0 {
             writer.state.followed_seq = through;
             writer.save_state()?;
+        }
+        if let Some(key) = key {
+            self.note_last_line(&FollowedLine { seq: through, key });
         }
         self.0.work.add();
         Ok(true)

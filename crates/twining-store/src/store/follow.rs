@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use twining_model::{Amendment, Change, Decision, Entity, Entry, Id, JsonDocument, Relation, Time};
 
@@ -25,6 +26,19 @@ use crate::merge::one_decision;
 const BATCH: usize = 1024;
 /// How often a plan is retried because others were quicker.
 const TRIES: usize = 16;
+
+/// The note of the last line that was taken in, in `local/`.
+const FOLLOWED_LINE: &str = "shared-followed-line";
+
+/// A line of a log that a folder has: a log with another under that number is another log, such as
+/// one that was restored from a backup and written since.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FollowedLine {
+    /// Its number.
+    pub seq: u64,
+    /// Its key.
+    pub key: Id,
+}
 
 /// What the folder has of its log.
 #[derive(Clone, Copy, Debug)]
@@ -207,12 +221,15 @@ impl Store {
         // Archived entries must be on the board: such a line starts a batch.
         for batch in lines.chunk_by(|_, next| next.change.archived.is_empty()) {
             let Some(last) = batch.last() else { continue };
+            self.note_demoted(&store, batch, &origins.outbox)?;
             let change = self.merged_change(&store, batch, &origins, &waiting, now)?;
             let marks = LineMarks { followed: Some(last.seq), ..LineMarks::default() };
             let followed = writer.journal_and_apply(change, marks);
             // Also after a failure: what was rolled back moved the end of the board.
             writer.save_state()?;
             followed?;
+            let line = FollowedLine { seq: last.seq, key: last.key.clone() };
+            self.follower().note_last_line(&line);
             store.settle_outbox(batch, &mut origins.outbox, last.seq)?;
             self.followed_through.fetch_max(last.seq, Ordering::AcqRel);
         }
@@ -490,6 +507,7 @@ impl LogFollower<'_> {
             store.outbox.rewrite(&waiting)?;
         }
         writer.state.followed_seq = 0;
+        self.forget_last_line();
         self.0.followed_through.store(0, Ordering::Release);
         writer.save_state()
     }
@@ -629,5 +647,30 @@ impl OpenStore {
         change.imported_traces.retain(|trace| !present.contains(&trace.id));
         change.anchors.retain(|anchor| !present.contains(&anchor.id));
         Ok(())
+    }
+}
+
+impl LogFollower<'_> {
+    /// The last line that the folder has, where its key is known.
+    pub fn last_line(&self) -> Result<Option<FollowedLine>, StoreError> {
+        let line: Option<FollowedLine> = self.0.local_state().read_json(FOLLOWED_LINE);
+        let position = self.position()?;
+        Ok(line.filter(|line| line.seq == position))
+    }
+
+    /// Whether this is the log that the folder has followed, as far as that is known.
+    pub fn is_of(&self, log: &dyn Log) -> Result<bool, StoreError> {
+        let Some(line) = self.last_line()? else { return Ok(true) };
+        Ok(log.numbers_of(std::slice::from_ref(&line.key))? == [Some(line.seq)])
+    }
+
+    /// Remembers the last line that was taken in. Without the note nothing is compared.
+    pub(super) fn note_last_line(&self, line: &FollowedLine) {
+        self.0.local_state().write_json(FOLLOWED_LINE, line);
+    }
+
+    /// Forgets it: the next log may be another.
+    fn forget_last_line(&self) {
+        self.0.local_state().write_json(FOLLOWED_LINE, &None::<FollowedLine>);
     }
 }

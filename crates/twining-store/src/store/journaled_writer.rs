@@ -1,7 +1,7 @@
 //! Carrying a change out: journal first, then the files; and doing it again
 //! after a crash, or after git took a file away.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -124,7 +124,7 @@ impl<'r> StoreWriter<'r> {
         let state = store.lock_state()?;
         let rebooted = state.boot != 0 && state.boot != disk::boot_id();
         if store.journal.bytes()? == 0
-            || (!rebooted && store.journal.since(state.applied_seq, u64::MAX)?.is_empty())
+            || (!rebooted && !store.journal.has_after(state.applied_seq)?)
         {
             return Ok(());
         }
@@ -574,17 +574,17 @@ impl<'r> StoreWriter<'r> {
         ANCHOR_FILE.restore(self.store, self.now)?;
         let since = (index.mtime_ns / 1_000_000).min(self.now.as_ms()) - RECENT_MS;
         let mut recent = self.store.journal.since(0, self.state.applied_seq)?;
+        recent.retain(|line| line.at.as_ms() >= since);
+        let altered = self.altered_decisions(&recent);
         let replaced = self.arrays_were_replaced()?;
-        recent.retain(|line| {
-            line.at.as_ms() >= since && (replaced || !self.is_still_applied(&line.change))
-        });
+        recent.retain(|line| replaced || line.touched_decisions().any(|id| altered.contains(id)));
         let identifying_texts: HashSet<String> =
             recent.iter().flat_map(|line| identifying_texts(&line.change)).collect();
         let decisions = recent.iter().flat_map(JournalLine::touched_decisions).cloned().collect();
         let committed_texts = self.store.board.in_history(&identifying_texts, &decisions);
         let mut again = Change::default();
-        for line in &recent {
-            let lost = without_committed(&line.change, &committed_texts);
+        for mut lost in without_committed(&recent, &committed_texts) {
+            lost.amendments.retain(|amendment| altered.contains(&amendment.id));
             self.beside_git(|writer| {
                 let remaining_part = writer.remaining_change(&lost)?;
                 writer.write_decisions(&remaining_part, &mut Vec::new())?;
@@ -618,15 +618,20 @@ impl<'r> StoreWriter<'r> {
         Ok(())
     }
 
-    /// Whether the decisions that a change made or amended are as it left them.
-    fn is_still_applied(&self, change: &Change) -> bool {
-        let made = change.decisions.iter().all(|decision| {
-            matches!(self.store.files.decision_fingerprint(&decision.id), Ok(Some(_)))
-        });
-        made && change
-            .amendments
-            .iter()
-            .all(|amendment| matches!(self.amended(amendment), Ok(None)))
+    /// The decisions that are not as these lines left them, all together: an amendment alone says
+    /// less than the ones after it.
+    fn altered_decisions(&self, lines: &[JournalLine]) -> HashSet<Id> {
+        let mut amended: BTreeMap<&Id, Amendment> = BTreeMap::new();
+        for amendment in lines.iter().flat_map(|line| &line.change.amendments) {
+            let id = &amendment.id;
+            let all = amended.entry(id).or_insert_with(|| Amendment::new(id.clone(), Map::new()));
+            all.set.extend(amendment.set.clone());
+        }
+        let made = lines.iter().flat_map(|line| &line.change.decisions).map(|made| &made.id);
+        let is_missing =
+            |id: &&Id| !matches!(self.store.files.decision_fingerprint(id), Ok(Some(_)));
+        let altered = amended.values().filter(|all| !matches!(self.amended(all), Ok(None)));
+        made.filter(is_missing).chain(altered.map(|all| &all.id)).cloned().collect()
     }
 
     fn arrays_were_replaced(&self) -> Result<bool, StoreError> {
@@ -703,22 +708,36 @@ fn identifying_text(amendment: &Amendment) -> Option<String> {
     last("history", "at").or_else(|| last("commits", "linked_at"))
 }
 
-/// What is left of a change when the parts that are safe are taken away.
-fn without_committed(change: &Change, committed_texts: &HashSet<String>) -> Change {
-    let mut lost = change.clone();
+/// What is left of the lines' changes when the parts that are safe are taken away.
+fn without_committed(lines: &[JournalLine], committed_texts: &HashSet<String>) -> Vec<Change> {
     let is_committed =
         |text: Option<String>| text.is_some_and(|text| committed_texts.contains(&text));
-    lost.entries.retain(|entry| !committed_texts.contains(&entry.id));
-    lost.decisions.retain(|decision| !committed_texts.contains(decision.id.as_str()));
-    lost.amendments.retain(|amendment| !is_committed(identifying_text(amendment)));
-    lost.entities.retain(|entity| !is_committed(serde_json::to_string(entity).ok()));
-    lost.relations.retain(|relation| !is_committed(serde_json::to_string(relation).ok()));
-    if !committed_texts.is_empty() && lost.entities.is_empty() && lost.relations.is_empty() {
-        // What was pruned with them was pruned in that commit as well.
-        lost.removed_entities.clear();
-        lost.removed_relations.clear();
+    // What a decision went through before a committed amendment is in that commit as well.
+    let mut committed: HashSet<&Id> = HashSet::new();
+    let mut changes = Vec::new();
+    for JournalLine { change, .. } in lines.iter().rev() {
+        let mut lost = change.clone();
+        lost.entries.retain(|entry| !committed_texts.contains(&entry.id));
+        lost.decisions.retain(|decision| !committed_texts.contains(decision.id.as_str()));
+        lost.amendments.clear();
+        for amendment in change.amendments.iter().rev() {
+            if is_committed(identifying_text(amendment)) {
+                committed.insert(&amendment.id);
+            } else if !committed.contains(&amendment.id) {
+                lost.amendments.insert(0, amendment.clone());
+            }
+        }
+        lost.entities.retain(|entity| !is_committed(serde_json::to_string(entity).ok()));
+        lost.relations.retain(|relation| !is_committed(serde_json::to_string(relation).ok()));
+        if !committed_texts.is_empty() && lost.entities.is_empty() && lost.relations.is_empty() {
+            // What was pruned with them was pruned in that commit as well.
+            lost.removed_entities.clear();
+            lost.removed_relations.clear();
+        }
+        changes.push(lost);
     }
-    lost
+    changes.reverse();
+    changes
 }
 
 fn decision_file(decision: &Decision) -> Result<FileWrite, StoreError> {

@@ -5,6 +5,7 @@ mod changed_records;
 mod checkpoint;
 mod condensed;
 mod conflict_repair;
+mod demoted_decisions;
 mod documents;
 mod file_writes;
 mod follow;
@@ -28,7 +29,7 @@ pub use documents::{BindingFingerprint, KnowledgeFile, knowledge_path, maestro_k
 pub use documents::{BoardCursor, Documents, policy_path};
 pub use documents::{FeatureListFile, feature_list_paths};
 pub use file_writes::archive_file;
-pub use follow::LogFollower;
+pub use follow::{FollowedLine, LogFollower};
 pub use housekeeper::{Housekeeper, lower_priority};
 pub use line_key::with_line_key;
 pub use local_state::HookQueues;

@@ -5,9 +5,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use twining_model::{Change, Id, Time};
+use serde_json::{Map, Value, json};
+use twining_model::{Amendment, Change, Id, Time};
 
 use super::file_writes::archived_ids_in;
+use super::follow::LineOrigins;
+use super::journaled_writer::{LineMarks, PlannedChange, StoreWriter};
 use super::project_store::Store;
 use super::store_handle::OpenStore;
 use crate::disk::FileHandle;
@@ -16,12 +19,17 @@ use crate::error::{LogError, StoreError};
 use crate::format::torn_lines;
 use crate::log::journal::{Log, LogLine, NewLine};
 use crate::log::outbox_file::{OutboxLine, OutboxSignature, RefusedLine};
+use crate::merge::one_decision;
 
 /// What is sent at once.
 const BATCH_LINES: usize = 500;
 const BATCH_BYTES: usize = 4 * 1024 * 1024;
 /// A line over this size is refused here: the log would not take the request.
 const LINE_BYTES: usize = 7 * 1024 * 1024;
+/// What ends a disagreement with the log about a decision.
+const TAKE_BACK: &str = "`twining sync drop --all` takes back here what the log refused; or ask somebody whose token has the role `maintainer`, and run `twining sync retry` with such a token";
+/// Why a decision is out of force that the log refused together with a change of another.
+const GIVEN_UP: &str = "given up: the team's log refused it";
 /// The lock of whoever exchanges lines for this folder, in `local/`.
 const SYNC_LOCK: &str = "sync.lock";
 /// The lock of whoever exchanges claims for this folder.
@@ -29,7 +37,7 @@ const CLAIMS_LOCK: &str = "claims.lock";
 
 /// The outbox of a folder.
 #[derive(Clone, Copy, Debug)]
-pub struct Outbox<'s>(&'s Store);
+pub struct Outbox<'s>(pub(super) &'s Store);
 
 /// What waits in an outbox.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -124,6 +132,42 @@ impl Store {
         Ok(batch)
     }
 
+    /// Writes what the files lack of a line.
+    fn write_back(
+        &self,
+        store: &OpenStore,
+        writer: &mut StoreWriter<'_>,
+        line: OutboxLine,
+    ) -> Result<(), StoreError> {
+        let mut line = LogLine { seq: 0, key: line.key, change: line.change };
+        let mut missing = Vec::new();
+        for decision in std::mem::take(&mut line.change.decisions) {
+            if store.files.decision_fingerprint(&decision.id)?.is_none() {
+                missing.push(decision);
+            }
+        }
+        line.change.decisions = missing;
+        let (origins, now) = (LineOrigins::beside_own(), self.ids().now());
+        let change = self.merged_change(store, &[&line], &origins, &[], now)?;
+        self.write_here(writer, change)
+    }
+
+    /// Writes what is sent nowhere.
+    fn write_here(
+        &self,
+        writer: &mut StoreWriter<'_>,
+        change: PlannedChange,
+    ) -> Result<(), StoreError> {
+        if change.change.is_empty() {
+            return Ok(());
+        }
+        let done = writer.journal_and_apply(change, LineMarks::default());
+        // Also after a failure: what was rolled back moved the end of the board.
+        writer.save_state()?;
+        self.work.add();
+        done
+    }
+
     fn accept(&self, lines: &[OutboxLine], numbers: &[u64]) -> Result<(), StoreError> {
         if numbers.len() != lines.len() {
             let what = format!("the log answered {} lines of {}", numbers.len(), lines.len());
@@ -169,10 +213,19 @@ impl Outbox<'_> {
         Ok(store.outbox.head()?.and_then(|head| head.signature))
     }
 
-    /// Takes the outbox away, with what waits in it.
+    /// Takes the outbox away. What waits in it and what the log refused is in the files then, also
+    /// if git replaced them: no log has it.
     pub fn remove(&self) -> Result<(), StoreError> {
-        let Some(store) = self.0.open_for_reading()? else { return Ok(()) };
-        let _guard = store.lock.acquire()?;
+        let Some(_) = self.0.open_for_reading()? else { return Ok(()) };
+        let store = self.0.open_for_writing()?;
+        let guard = store.lock.acquire()?;
+        let mut writer = StoreWriter::recovered(&store, guard, self.0.ids().now())?;
+        let mut unsent = store.outbox.load(writer.state.followed_seq)?;
+        unsent.retain(|line| line.accepted.is_none());
+        unsent.extend(store.outbox.refused()?.into_iter().map(new_records_of));
+        for line in unsent {
+            self.0.write_back(&store, &mut writer, line)?;
+        }
         store.outbox.remove()
     }
 
@@ -233,14 +286,32 @@ impl Outbox<'_> {
         Ok(lines.len())
     }
 
-    /// Forgets refused lines, and returns how many: what they did stays in this folder alone. An
-    /// empty list means all.
+    /// Forgets refused lines for a person, and returns how many. What they changed of decisions is taken back;
+    /// other records of theirs stay in this folder alone. An empty list means all.
     pub fn drop_refused(&self, keys: &[Id]) -> Result<usize, StoreError> {
         let store = self.0.open_for_writing()?;
-        let _guard = store.lock.acquire()?;
+        let guard = store.lock.acquire()?;
+        let mut writer = StoreWriter::recovered(&store, guard, self.0.ids().now())?;
         let (dropped, kept) = chosen(store.outbox.refused()?, keys);
+        for refused in dropped.iter().rev() {
+            let back = store.back_from(&refused.line.change)?;
+            self.0.write_here(&mut writer, back.into())?;
+        }
         store.outbox.rewrite_refused(&kept)?;
         Ok(dropped.len())
+    }
+
+    /// Fails if the log refused a change of one of these decisions that this folder still shows.
+    pub fn check_not_refused(&self, decisions: &[Id]) -> Result<(), StoreError> {
+        for one in self.refused()? {
+            let amended = one.line.change.amendments.iter().map(|amendment| &amendment.id);
+            if let Some(id) = amended.into_iter().find(|id| decisions.contains(id)) {
+                let why =
+                    format!("the team's log refused a change of {id} made here: {}", one.reason);
+                return Err(LogError::Denied { why, hint: TAKE_BACK }.into());
+            }
+        }
+        Ok(())
     }
 
     /// Adds lines for what the folder has already and the log has not.
@@ -305,6 +376,40 @@ impl OpenStore {
         self.outbox.rewrite(&remaining)
     }
 
+    /// What takes back what a change did to decisions, as far as nobody changed them since: the
+    /// announcements of it are archived.
+    fn back_from(&self, change: &Change) -> Result<Change, StoreError> {
+        let mut back = Change::default();
+        for amendment in change.amendments.iter().rev() {
+            let Some((_, bytes)) = self.files.decision(&amendment.id)? else { continue };
+            let Ok(here) = serde_json::from_slice::<Map<String, Value>>(&one_decision(&bytes))
+            else {
+                continue;
+            };
+            let is_ours = |(field, ours): &(&String, &Value)| here.get(*field) == Some(ours);
+            let before = |(field, ours): (&String, &Value)| {
+                let none = if ours.is_array() { Value::Array(Vec::new()) } else { Value::Null };
+                (field.clone(), amendment.was.get(field).cloned().unwrap_or(none))
+            };
+            let set = amendment.set.iter().filter(is_ours).map(before).collect();
+            back.amendments.push(Amendment::new(amendment.id.clone(), set));
+        }
+        if back.amendments.is_empty() {
+            return Ok(back);
+        }
+        // A decision that was to replace another would stand beside it.
+        for made in &change.decisions {
+            let set = json!({
+                "status": "overridden", "override_reason": GIVEN_UP,
+                "override_authority": "confirmed",
+            });
+            let set = set.as_object().cloned().unwrap_or_default();
+            back.amendments.push(Amendment::new(made.id.clone(), set));
+        }
+        back.archived = change.entries.iter().map(|entry| entry.id.clone()).collect();
+        Ok(back)
+    }
+
     /// Which entries, traces and anchors of a change are in their files or in the archive.
     pub(super) fn present_ids(&self, change: &Change) -> Result<HashSet<String>, StoreError> {
         let entries = change.entries.iter().map(|entry| entry.id.clone());
@@ -329,6 +434,14 @@ impl OpenStore {
 /// The refused lines with these keys, or all, and the rest.
 fn chosen(refused: Vec<RefusedLine>, keys: &[Id]) -> (Vec<RefusedLine>, Vec<RefusedLine>) {
     refused.into_iter().partition(|one| keys.is_empty() || keys.contains(&one.line.key))
+}
+
+/// What a refused line recorded anew. What it did to the team's records is the team's to decide.
+fn new_records_of(refused: RefusedLine) -> OutboxLine {
+    let mut line = refused.line;
+    line.change.amendments.clear();
+    line.change.archived.clear();
+    line
 }
 
 /// The entities of our line that the log has under another id.

@@ -12,7 +12,7 @@ use crate::disk::Dir;
 use crate::disk::layout::{CONFIG, DEFAULT_FILES, FOLDER, Layout};
 use crate::error::StoreError;
 use crate::format::config::Config;
-use crate::index::embeddings::VectorFile;
+use crate::index::embeddings::VectorFiles;
 use crate::index::{Index, IndexPool, PooledIndex, View};
 use crate::log::array_file::ArrayWriter;
 use crate::log::board::Board;
@@ -44,7 +44,7 @@ pub(crate) struct OpenStore {
     pub(crate) is_cache: bool,
     /// Deadline for the caller's wait, if short.
     pub(crate) deadline: Arc<OnceLock<Instant>>,
-    pub(crate) vectors: VectorFile,
+    pub(crate) vectors: VectorFiles,
 }
 
 impl OpenStore {
