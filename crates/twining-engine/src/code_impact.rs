@@ -112,6 +112,8 @@ impl Engine {
         let place = named_place(code, given, self.store().root())?;
         let scope = Scope::read(place.path());
         let mut impact = CodeImpact { at: place.to_string(), ..CodeImpact::default() };
+        // Records may have moved here that nobody asked about since.
+        self.search_moved_code(Instant::now() + ASSUMING_TIME)?;
         self.store().view(|view| {
             let lookup = AnchorLookup::new(Some(code), view, Instant::now() + ASSUMING_TIME);
             impact.records = self.records_on(view, &lookup, &place)?;
@@ -171,7 +173,15 @@ impl Engine {
         place: &Place,
     ) -> Result<Vec<ImpactRecord>, Failure> {
         let mut anchors = match place.name() {
-            Some(_) => lookup.at_place(place, MAX_EXAMINED)?,
+            Some(name) => {
+                let mut anchors = lookup.at_place(place, MAX_EXAMINED)?;
+                let inside = format!("{name}.");
+                let in_file = lookup.in_file(place.path())?.into_iter();
+                anchors.extend(in_file.filter(|anchor| {
+                    anchor.at.name().is_some_and(|name| name.starts_with(&inside))
+                }));
+                anchors
+            }
             None => lookup.in_file(place.path())?,
         };
         anchors.sort_by(|a, b| b.id.cmp(&a.id));

@@ -3,11 +3,14 @@
 //!
 //! Every section is short, and left out if there is nothing in it.
 
+use std::time::{Duration, Instant};
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_code::Definition;
 use twining_model::{Place, Scope, Time, Trace};
-use twining_store::code::CodeIndex;
+use twining_store::code::{CodeIndex, CodeVersion};
+use twining_store::git::FileCommit;
 
 use crate::anchors::{GivenPlace, named_place};
 use crate::decisions::{RenameHistory, WhyOutcome};
@@ -21,6 +24,8 @@ use crate::workflow::{Feature, FeatureStatus};
 const MAX_LISTED: usize = 5;
 /// Commits of a file that are looked at for those that touched a definition.
 const COMMITS_EXAMINED: usize = 20;
+/// How long earlier ones are looked at.
+const EARLIER_TIME: Duration = Duration::from_millis(150);
 /// Characters of a line.
 const LINE_CHARS: usize = 120;
 
@@ -139,6 +144,10 @@ impl Engine {
         } else if let Ok(place) = named_place(code, asked, self.store().root()) {
             sections.commits = commits_of(code, &place, explained)?;
         }
+        if let CodeVersion::Commit(asked) = self.code_version() {
+            let is_before = |commit: &WhyCommit| code.git().is_before(&commit.commit, asked);
+            sections.commits.retain(is_before);
+        }
         Ok(sections)
     }
 
@@ -210,41 +219,53 @@ fn moved(scope: &Scope, explained: &WhyOutcome, moves: &RenameHistory) -> Vec<Wh
     files.chain(records).take(MAX_LISTED).collect()
 }
 
-/// The commits in which a definition became another, by what the file was at each.
+/// The commits in which a definition became another, by what the file was at each. If the latest did
+/// not change it, the ones before are looked at, as long as there is time.
 fn commits_of(
     code: &CodeIndex,
     place: &Place,
     explained: &WhyOutcome,
 ) -> Result<Vec<WhyCommit>, Failure> {
-    let commits = code.git().commits_touching(place.path(), COMMITS_EXAMINED + 1);
+    let until = Instant::now() + EARLIER_TIME;
+    let mut examined = COMMITS_EXAMINED;
+    let mut commits = code.git().commits_touching(place.path(), COMMITS_EXAMINED + 1);
     let mut versions: Vec<Option<Definition>> = Vec::new();
-    let names = commits.iter().map(|commit| format!("{}:./{}", commit.hash, place.path()));
-    for bytes in code.git().blobs(&names.collect::<Vec<_>>()) {
-        let version = bytes.map(|bytes| code.version(place.path(), bytes)).transpose()?;
-        versions.push(version.and_then(|version| version.source.file.at(place).cloned()));
-    }
-    let is_whole = commits.len() <= COMMITS_EXAMINED;
-    let mut found = Vec::new();
-    for (at, commit) in commits.iter().enumerate().take(COMMITS_EXAMINED) {
-        let before = match versions.get(at + 1) {
-            Some(before) => before.as_ref(),
-            None if is_whole => None,
-            None => break,
-        };
-        let is_same = match (&versions[at], before) {
-            (Some(now), Some(before)) => now.is_same_code(before),
-            (None, None) => true,
-            _ => false,
-        };
-        if !is_same {
-            let at = Time::from_ms(commit.seconds.saturating_mul(1000));
-            found.push(why_commit(&commit.hash, at, &commit.subject, explained));
+    loop {
+        let new = commits.iter().skip(versions.len());
+        let names = new.map(|commit| format!("{}:./{}", commit.hash, place.path()));
+        for bytes in code.git().blobs(&names.collect::<Vec<_>>()) {
+            let version = bytes.map(|bytes| code.version(place.path(), bytes)).transpose()?;
+            versions.push(version.and_then(|version| version.source.file.at(place).cloned()));
         }
-        if found.len() == MAX_LISTED {
-            break;
+        let is_whole = commits.len() <= examined;
+        let found = changes(&commits, &versions, is_whole);
+        if !found.is_empty() || is_whole || Instant::now() >= until {
+            let found = found.into_iter().map(|commit| {
+                let at = Time::from_ms(commit.seconds.saturating_mul(1000));
+                why_commit(&commit.hash, at, &commit.subject, explained)
+            });
+            return Ok(found.collect());
         }
+        examined *= 2;
+        commits = code.git().commits_touching(place.path(), examined + 1);
     }
-    Ok(found)
+}
+
+/// The commits before which a definition was another, the newest first. The last one counts only if
+/// there is none before it.
+fn changes<'c>(
+    commits: &'c [FileCommit],
+    versions: &[Option<Definition>],
+    is_whole: bool,
+) -> Vec<&'c FileCommit> {
+    let is_change = |at: usize| match (versions.get(at), versions.get(at + 1)) {
+        (Some(Some(now)), Some(Some(before))) => !now.is_same_code(before),
+        (Some(None), None | Some(None)) | (None, _) => false,
+        (Some(Some(_)), None) => is_whole,
+        (Some(_), Some(_)) => true,
+    };
+    let changed = commits.iter().enumerate().filter(|(at, _)| is_change(*at));
+    changed.map(|(_, commit)| commit).take(MAX_LISTED).collect()
 }
 
 /// The commits that are linked with what is listed, and the last ones that touched a file.
@@ -258,9 +279,15 @@ fn commits_of_file(code: &CodeIndex, path: &str, explained: &WhyOutcome) -> Vec<
     let mut linked: Vec<&String> = in_force.flat_map(|listed| &listed.commit_hashes).collect();
     linked.retain(|hash| found.iter().all(|known| !known.commit.starts_with(hash.as_str())));
     let linked = linked.into_iter().take(MAX_LISTED).filter_map(|hash| code.git().commit(hash));
-    let linked: Vec<WhyCommit> = linked
+    let mut linked: Vec<WhyCommit> = linked
         .map(|commit| why_commit(&commit.hash, commit.at, &commit.subject, explained))
         .collect();
+    // One of another branch, or from before a rebase, did nothing to this file.
+    let hashes: Vec<String> = linked.iter().map(|commit| commit.commit.clone()).collect();
+    if !hashes.is_empty() {
+        let elsewhere = code.git().not_in_head(&hashes);
+        linked.retain(|commit| !elsewhere.contains(&commit.commit));
+    }
     // What a decision is linked with says more than what came last.
     let is_unlinked = |commit: &WhyCommit| commit.decision.is_none();
     while found.len() + linked.len() > MAX_LISTED

@@ -32,6 +32,6 @@ pub(crate) fn with_as_of(command: Command) -> Command {
     command.arg(option(
         AS_OF,
         "COMMIT|DATE",
-        "Answer as of a commit, or of a day: what was believed then",
+        "Answer as of a commit, a time, or the end of a day: what was believed then",
     ))
 }

@@ -201,3 +201,72 @@ fn an_uncommitted_record_belongs_to_its_own_branch() {
     repository.git(&["commit", "-q", "--amend", "-m", "raise, reworded"]);
     assert_eq!(state(), Value::Null, "its commit is gone, its branch is not");
 }
+
+#[test]
+fn an_audit_finds_what_a_branch_that_is_gone_has_left() {
+    let shop = Shop::new();
+    let id = shop.decide_in_fix();
+    let found = || {
+        let ran = shop.repository.run(&["audit", "--json"]);
+        let report: Value = serde_json::from_str(&ran.stdout).expect("prints JSON");
+        let findings = report["findings"].as_array().expect("a list").clone();
+        let of_it = |finding: &Value| finding["record"] == format!("decision:{id}");
+        findings.into_iter().filter(of_it).map(|found| found["class"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(found(), [Value::Null; 0], "the branch is there: nothing is stale or left over");
+    let fix = shop.fix.to_string_lossy().into_owned();
+    shop.repository.git(&["worktree", "remove", "--force", &fix]);
+    shop.repository.git(&["branch", "-q", "-D", "fix"]);
+    assert_eq!(found(), ["leftover"]);
+    shop.repository.told(&["confirm", &id]);
+    assert_eq!(found(), [Value::Null; 0], "it is bound to code, and confirmed here");
+}
+
+#[test]
+fn what_a_branch_that_is_gone_has_left_without_code_belongs_where_it_is_committed() {
+    let shop = Shop::new();
+    let posted = shop.in_fix(&["post", "finding", "invoices are rounded at night"]);
+    let of_it = format!("entry:{}", posted["id"].as_str().expect("has an id"));
+    shop.repository.git(&["worktree", "remove", "--force", &shop.fix.to_string_lossy()]);
+    shop.repository.git(&["branch", "-q", "-D", "fix"]);
+    let found = || {
+        let ran = shop.repository.run(&["audit", "--json"]);
+        let report: Value = serde_json::from_str(&ran.stdout).expect("prints JSON");
+        let findings = report["findings"].as_array().expect("a list").clone();
+        findings.into_iter().find(|finding| finding["record"] == of_it.as_str())
+    };
+    let finding = found().expect("is left over");
+    assert!(finding["fix"].as_str().is_some_and(|fix| fix.contains("commit")), "{finding:#}");
+    assert!(finding["commands"].as_array().expect("commands").iter().all(|it| it["key"] != "c"));
+    shop.repository.commit("what the branch left");
+    assert_eq!(found(), None);
+}
+
+#[test]
+fn what_is_confirmed_or_bound_anew_on_a_branch_counts_there_until_it_is_merged() {
+    each([&["confirm"][..], &["reanchor", "--to", "src/tax.rs#gross"]], |verb| {
+        let shop = Shop::new();
+        let decided = shop.repository.told(&[
+            "decide",
+            "Taxes are 19 percent of net",
+            "--why",
+            "the law",
+            "--affected-files",
+            "src/tax.rs",
+            "--affected-symbols",
+            "tax",
+        ]);
+        let id = decided["id"].as_str().expect("has an id").to_owned();
+        shop.repository.commit("records");
+        let gross = "\npub fn gross(amount: u64) -> u64 {\n    amount + tax(amount)\n}\n";
+        let changed = TAX.replace("let rate = 19;", "let share = 7 + surcharge(net);");
+        shop.commit_in_fix("share", &(changed.replace("rate", "share") + gross));
+        let words = [&verb[..1], &[id.as_str()], &verb[1..]].concat();
+        shop.in_fix(&words);
+        let why = shop.repository.told(&["why", "src/tax.rs"]);
+        assert_eq!(code_in(&why, &id), Value::Null, "{verb:?} changed an answer of main: {why}");
+        shop.repository.git(&["merge", "-q", "--no-edit", "fix"]);
+        let why = shop.repository.told(&["why", "src/tax.rs"]);
+        assert_eq!(code_in(&why, &id), Value::Null, "{verb:?} is merged: {why}");
+    });
+}

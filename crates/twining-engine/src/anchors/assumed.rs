@@ -12,6 +12,7 @@ use twining_store::code::{AssumedLines, CodeIndex, FileVersion};
 use twining_store::{StoreError, View};
 
 use crate::anchors::capture::{Captured, capture_version};
+use crate::anchors::freshness::Judging;
 use crate::anchors::named_code::{GivenPlace, NamedCode, NamedFile};
 use crate::failure::Failure;
 
@@ -80,14 +81,40 @@ impl<'a> AnchorLookup<'a> {
     pub(crate) fn in_file(&self, path: &str) -> Result<Vec<Anchor>, Failure> {
         let mut anchors = self.view.anchors().in_file(path)?;
         anchors.extend(self.assumed_in(path)?);
+        anchors.extend(self.moved_into(path)?);
+        anchors.extend(self.let_go_elsewhere(path)?);
         Ok(anchors)
+    }
+
+    /// Those in a file that only another branch let go.
+    pub(crate) fn let_go_elsewhere(&self, path: &str) -> Result<Vec<Anchor>, Failure> {
+        let Some(code) = self.code else { return Ok(Vec::new()) };
+        Judging::new(code, Some(self.until)).let_go_elsewhere(self.view, path)
     }
 
     /// The anchors at a place, of the written ones at most so many.
     pub(crate) fn at_place(&self, place: &Place, limit: usize) -> Result<Vec<Anchor>, Failure> {
         let mut anchors = self.view.anchors().at_place(place, limit)?;
         anchors.extend(self.assumed_in(place.path())?.into_iter().filter(|it| it.at == *place));
+        anchors.extend(self.moved_into(place.path())?.into_iter().filter(|it| it.at == *place));
+        anchors
+            .extend(self.let_go_elsewhere(place.path())?.into_iter().filter(|it| it.at == *place));
         Ok(anchors)
+    }
+
+    /// Those whose definitions were found in this file, where they are now.
+    pub(crate) fn moved_into(&self, path: &str) -> Result<Vec<Anchor>, Failure> {
+        let Some(code) = self.code else { return Ok(Vec::new()) };
+        let mut found = Vec::new();
+        for id in code.moved_into(path)? {
+            let Some(anchor) = self.view.anchors().get(&id)? else { continue };
+            // What moved on another branch may be at its place here.
+            let judged = Judging::new(code, Some(self.until)).judge(anchor)?;
+            if let Some(at) = judged.moved_to.filter(|place| place.path() == path) {
+                found.push(Anchor { at, ..judged.anchor });
+            }
+        }
+        Ok(found)
     }
 
     /// Those of records from before in a file.
@@ -198,11 +225,32 @@ pub(crate) fn is_bound(view: &View<'_>, record: &AnchoredRecord) -> Result<bool,
     Ok(history.iter().any(|line| line.event() != Some(AnchorEvent::Kept)))
 }
 
+/// The first place of the code that a record names; none if it names none.
+pub(crate) fn code_named_by(
+    view: &View<'_>,
+    record: &AnchoredRecord,
+) -> Result<Option<String>, StoreError> {
+    let Some(old) = record_as_made(view, record)? else { return Ok(None) };
+    let file = old.named.files.iter().find(|file| file.is_surely_a_file());
+    Ok(match file {
+        Some(NamedFile { path, name: Some(name), .. }) => Some(format!("{path}#{name}")),
+        Some(file) => Some(file.path.clone()),
+        None => old.named.symbols.into_iter().next(),
+    })
+}
+
 /// A record that was never bound and names files; none of others.
 fn old_record(view: &View<'_>, record: &AnchoredRecord) -> Result<Option<OldRecord>, StoreError> {
     if is_bound(view, record)? {
         return Ok(None);
     }
+    Ok(record_as_made(view, record)?.filter(|old| !old.named.files.is_empty()))
+}
+
+fn record_as_made(
+    view: &View<'_>,
+    record: &AnchoredRecord,
+) -> Result<Option<OldRecord>, StoreError> {
     let old = match record {
         AnchoredRecord::Decision(id) => {
             let Some(id) = Id::read(id) else { return Ok(None) };
@@ -227,7 +275,7 @@ fn old_record(view: &View<'_>, record: &AnchoredRecord) -> Result<Option<OldReco
             return Ok(None);
         }
     };
-    Ok((!old.named.files.is_empty()).then_some(old))
+    Ok(Some(old))
 }
 
 fn add(named: &mut NamedCode, path: &str, role: AnchorRole) {

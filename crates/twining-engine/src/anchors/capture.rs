@@ -11,9 +11,11 @@ use twining_code::{Definition, Excerpt, TOKEN_RULES, line_hashes};
 use twining_model::{Anchor, AnchorEvent, AnchorRole, AnchoredRecord, Place, SeenCode, limits};
 use twining_store::code::{CodeIndex, FileVersion, IndexedSource, SourceLookup};
 
+use crate::anchors::lookup::definitions_named;
 use crate::anchors::named_code::{NamedCode, NamedFile, is_named, symbol};
 use crate::caller::Stamp;
 use crate::failure::Failure;
+use crate::fields;
 use crate::suggestions;
 
 /// How long files are read for a record. More than an answer may take: what is not seen now is
@@ -33,6 +35,9 @@ pub struct AnchoredPlace {
     pub at: String,
     /// What is there.
     pub kind: String,
+    /// The file is compared as a whole: it has no grammar, or nobody wrote it by hand.
+    #[serde(skip_serializing_if = "fields::is_false")]
+    pub coarse: bool,
 }
 
 /// Code that a record names and that is not there.
@@ -51,6 +56,7 @@ pub(crate) struct CapturedPlace {
     pub(crate) at: Place,
     pub(crate) role: AnchorRole,
     kind: String,
+    is_coarse: bool,
     seen: SeenCode,
     definition: Definition,
     words: Vec<String>,
@@ -84,7 +90,7 @@ impl Captured {
 impl CapturedPlace {
     /// What a reply says of it.
     pub(crate) fn place(&self) -> AnchoredPlace {
-        AnchoredPlace { at: self.at.to_string(), kind: self.kind.clone() }
+        AnchoredPlace { at: self.at.to_string(), kind: self.kind.clone(), coarse: self.is_coarse }
     }
 
     pub(crate) fn anchor(
@@ -169,6 +175,31 @@ pub(crate) fn capture_place(
     Ok(capture.found.places.pop())
 }
 
+/// Places that look like one that is not there: in its file, or in files of its file's name.
+pub(crate) fn nearest_places(code: &CodeIndex, at: &Place) -> Result<Vec<String>, Failure> {
+    let path = at.path();
+    let Some(source) = code.source(path, None)?.found() else {
+        return Ok(files_of_that_name(code, path));
+    };
+    let names: Vec<&str> =
+        source.file.definitions.iter().map(|found| found.name.as_str()).collect();
+    let nearest = nearest_names(at.name().unwrap_or_default(), &names);
+    Ok(nearest.into_iter().map(|name| format!("{path}#{name}")).collect())
+}
+
+/// Files of the project that have the same name in another folder, or almost the same.
+fn files_of_that_name(code: &CodeIndex, path: &str) -> Vec<String> {
+    let last = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let wanted = last(path);
+    let files = code.git().listed_of(&[]);
+    let names: Vec<String> = files.iter().map(|file| last(file)).collect();
+    let has_it = names.contains(&wanted);
+    let near = suggestions::nearest(&wanted, names.iter().map(String::as_str));
+    let name = if has_it { Some(wanted.as_str()) } else { near };
+    let is_near = |file: &&String| name.is_some_and(|name| last(file) == name);
+    files.iter().filter(is_near).take(MAX_NEAREST).cloned().collect()
+}
+
 /// What a commit had at the code a record names; `files` are those of them that were there.
 pub(crate) fn capture_version(
     code: &CodeIndex,
@@ -212,11 +243,9 @@ impl Capture<'_> {
         for file in &self.named.files {
             match self.code.source(&file.path, Some(self.until))? {
                 SourceLookup::Found(source) => self.files.push((file.clone(), source)),
-                SourceLookup::Missing
-                    if (file.role == AnchorRole::Affected || file.name.is_some())
-                        && !self.is_folder(&file.path) =>
-                {
-                    self.unresolved(file.path.clone(), Vec::new());
+                SourceLookup::Missing if file.is_surely_a_file() && !self.is_folder(&file.path) => {
+                    let nearest = files_of_that_name(self.code, &file.path);
+                    self.unresolved(file.path.clone(), nearest);
                 }
                 SourceLookup::Missing | SourceLookup::Unread => {}
             }
@@ -237,11 +266,15 @@ impl Capture<'_> {
                 if self.bind_symbol(name, file.role, &[(file, source)])? {
                     bound.insert(file.path.clone());
                 }
-            } else if let Some(lines) = &file.lines
-                && let Some(definition) = source.file.around(*lines.start())
-            {
-                self.bind(source, &file.path, file.role, definition, Some(lines.clone()))?;
-                bound.insert(file.path.clone());
+            } else if let Some(lines) = &file.lines {
+                let last = source.file.whole.last_line;
+                if *lines.start() > last {
+                    let (path, first) = (&file.path, lines.start());
+                    self.unresolved(format!("{path}:{first}"), vec![format!("{path}:{last}")]);
+                } else if let Some(definition) = source.file.around(*lines.start()) {
+                    self.bind(source, &file.path, file.role, definition, Some(lines.clone()))?;
+                    bound.insert(file.path.clone());
+                }
             }
         }
         let all: Vec<(&NamedFile, &IndexedSource)> =
@@ -284,24 +317,38 @@ impl Capture<'_> {
             }
         }
         if twins == 0 && files.is_empty() && self.texts.is_none() {
-            twins = self.bind_anywhere(&wanted, role)?;
+            let places = self.bind_anywhere(&wanted, role)?;
+            let Some(places) = places else { return Ok(true) };
+            twins = places.len();
+            if twins > 1 {
+                let several = places.iter().take(MAX_NEAREST).map(ToString::to_string).collect();
+                self.unresolved(given.to_owned(), several);
+            }
         }
         if twins == 0 {
             let names = files.iter().flat_map(|(_, source)| &source.file.definitions);
             let names: Vec<&str> = names.map(|definition| definition.name.as_str()).collect();
-            let nearest = nearest_names(&wanted, &names);
+            let mut nearest = nearest_names(&wanted, &names);
+            if nearest.is_empty() && !files.is_empty() && self.texts.is_none() {
+                let (elsewhere, _) = definitions_named(self.code, &wanted)?;
+                nearest.extend(elsewhere.iter().take(MAX_NEAREST).map(ToString::to_string));
+            }
             self.unresolved(given.to_owned(), nearest);
         }
         Ok(twins > 0)
     }
 
-    /// Anchors the one definition of the project that a symbol names. How many have that name;
-    /// with many files that contain the word, at least one is taken to have it.
-    fn bind_anywhere(&mut self, wanted: &str, role: AnchorRole) -> Result<usize, Failure> {
+    /// Anchors the one definition of the project that a symbol names. Where those of that name are;
+    /// not known with many files that contain the word, or no time to read them.
+    fn bind_anywhere(
+        &mut self,
+        wanted: &str,
+        role: AnchorRole,
+    ) -> Result<Option<Vec<Place>>, Failure> {
         let leaf = wanted.rsplit('.').next().unwrap_or(wanted);
         let files = self.code.git().files_with_word(leaf);
         if files.len() > MAX_FILES_READ {
-            return Ok(1);
+            return Ok(None);
         }
         let mut found = Vec::new();
         for path in files {
@@ -315,13 +362,16 @@ impl Capture<'_> {
                     );
                 }
                 SourceLookup::Missing => {}
-                SourceLookup::Unread => return Ok(1),
+                SourceLookup::Unread => return Ok(None),
             }
         }
         if let [(path, source, definition)] = found.as_slice() {
             self.bind(source, path, role, definition, None)?;
         }
-        Ok(found.len())
+        let place = |(path, _, found): &(String, _, Definition)| {
+            Place::definition(path, &found.name, found.nth).ok()
+        };
+        Ok(Some(found.iter().filter_map(place).collect()))
     }
 
     /// Anchors what the text names in backticks, if exactly one definition of the files has that
@@ -384,6 +434,7 @@ impl Capture<'_> {
         let lines = lines.map(|lines| line_hashes(at.path(), &bytes, &lines)).unwrap_or_default();
         self.found.places.push(CapturedPlace {
             kind: definition.kind.name().to_owned(),
+            is_coarse: source.file.coarse,
             seen: SeenCode { blob: source.blob.clone(), ..SeenCode::default() },
             definition: definition.clone(),
             words: most_telling(words),

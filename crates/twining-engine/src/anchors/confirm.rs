@@ -12,7 +12,9 @@ use twining_store::code::{CodeIndex, DefinitionSearch};
 use twining_store::{DecisionFilter, Durability, View};
 
 use crate::anchors::assumed::is_bound;
-use crate::anchors::capture::{AnchoredPlace, CapturedPlace, capture_place, signed};
+use crate::anchors::capture::{
+    AnchoredPlace, CapturedPlace, capture_place, nearest_places, signed,
+};
 use crate::anchors::freshness::{CodeState, JudgedAnchor, Judging};
 use crate::anchors::lookup::all_anchors;
 use crate::anchors::moved;
@@ -85,6 +87,9 @@ pub struct ConfirmedRecord {
 pub struct ConfirmOutcome {
     /// The records, as they are bound now.
     pub confirmed: Vec<ConfirmedRecord>,
+    /// The worktree whose memory this one shares: it is written there, to be committed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written_to: Option<String>,
     /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
@@ -95,11 +100,15 @@ pub struct ConfirmOutcome {
 pub struct ReanchorOutcome {
     /// The record.
     pub id: String,
-    /// Where it was bound.
-    pub from: String,
+    /// Where it was bound; absent if it never was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
     /// Where it is bound now; absent if it was released.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
+    /// The worktree whose memory this one shares: it is written there, to be committed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub written_to: Option<String>,
     /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
@@ -149,7 +158,7 @@ impl Engine {
             }
         }
         self.store().write(Durability::Normal, &Change { anchors, ..Change::default() })?;
-        Ok(ConfirmOutcome { confirmed, redacted })
+        Ok(ConfirmOutcome { confirmed, written_to: self.memory_elsewhere(), redacted })
     }
 
     /// Binds a record to another place, or lets go of one.
@@ -173,47 +182,51 @@ impl Engine {
         }
         let (record, old) = self.store().view(|view| {
             let record = find_record(view, &input.id)?;
-            let old = one_anchor((code, view), &record, input.at.as_deref(), self.store().root())?;
+            let is_first = input.to.is_some()
+                && input.at.is_none()
+                && Judging::new(code, None).record(view, &record)?.is_empty();
+            let at = input.at.as_deref();
+            let old = match is_first {
+                true => None,
+                false => Some(one_anchor((code, view), &record, at, self.store().root())?),
+            };
             let text = record_text(view, &record)?;
             Ok::<_, Failure>(((record, text), old))
         })?;
         let (record, text) = record;
         let stamp = self.stamp(&caller);
-        let released = released_line(&old, &stamp);
+        let (id, from) = (record.id().to_owned(), old.as_ref().map(|old| old.at.to_string()));
+        let mut anchors: Vec<Anchor> = old.iter().map(|old| released_line(old, &stamp)).collect();
         if input.release {
-            self.store().write(
-                Durability::Normal,
-                &Change { anchors: vec![released], ..Change::default() },
-            )?;
-            return Ok(ReanchorOutcome {
-                id: record.id().to_owned(),
-                from: old.at.to_string(),
-                to: None,
-                redacted,
-            });
+            self.store().write(Durability::Normal, &Change { anchors, ..Change::default() })?;
+            let written_to = self.memory_elsewhere();
+            return Ok(ReanchorOutcome { id, from, to: None, written_to, redacted });
         }
-        let place = match &input.to {
-            Some(to) => Place::parse("to", to, self.store().root())?,
-            None => found_place(code, &old)?,
+        let place = match (&input.to, &old) {
+            (None, Some(old)) => found_place(code, old)?,
+            (to, _) => Place::parse("to", to.as_deref().unwrap_or_default(), self.store().root())?,
         };
-        let role = old.role().unwrap_or(AnchorRole::Affected);
+        let role = old.as_ref().and_then(Anchor::role).unwrap_or(AnchorRole::Affected);
         let Some(captured) = capture_place(code, &place, role, &text)? else {
+            let nearest = match nearest_places(code, &place)?.as_slice() {
+                [] => String::new(),
+                places => format!("; did you mean {}?", places.join(", ")),
+            };
             return Err(InvalidInput::new("to", "must be a file or a definition that is there")
-                .because(format!("there is no `{place}` in this checkout"))
+                .because(format!("there is no `{place}` in this checkout{nearest}"))
                 .into());
         };
-        let new = captured.anchor(&record, AnchorEvent::Reanchored, &stamp);
-        let mut anchors = vec![new];
-        if place != old.at {
-            anchors.insert(0, released);
-        }
+        anchors.retain(|released| released.at != place);
+        anchors.push(captured.anchor(&record, AnchorEvent::Reanchored, &stamp));
         self.store().write(Durability::Normal, &Change { anchors, ..Change::default() })?;
-        Ok(ReanchorOutcome {
-            id: record.id().to_owned(),
-            from: old.at.to_string(),
-            to: Some(place.to_string()),
-            redacted,
-        })
+        let (to, written_to) = (Some(place.to_string()), self.memory_elsewhere());
+        Ok(ReanchorOutcome { id, from, to, written_to, redacted })
+    }
+
+    /// The folder of the worktree that has the memory, if it is not the caller's own.
+    fn memory_elsewhere(&self) -> Option<String> {
+        let (home, here) = (&self.store().location().project, self.code()?.checkout());
+        (home != here).then(|| home.display().to_string())
     }
 
     /// The code of the caller's checkout.
@@ -371,8 +384,11 @@ fn old_records(view: &View<'_>) -> Result<Vec<AnchoredRecord>, Failure> {
 }
 
 fn assumed_outcome(anchors: &[Anchor]) -> Option<ConfirmedRecord> {
-    let place =
-        |anchor: &Anchor| AnchoredPlace { at: anchor.at.to_string(), kind: anchor.kind.clone() };
+    let place = |anchor: &Anchor| AnchoredPlace {
+        at: anchor.at.to_string(),
+        kind: anchor.kind.clone(),
+        coarse: false,
+    };
     Some(ConfirmedRecord {
         id: anchors.first()?.of.id().to_owned(),
         anchored: anchors.iter().map(place).collect(),

@@ -6,23 +6,25 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use twining_model::{Anchor, AnchoredRecord, DecisionStatus, Id, InvalidInput, Place, Scope};
+use twining_model::{AnchoredRecord, DecisionStatus, Id, InvalidInput, Place, Scope};
 use twining_store::View;
-use twining_store::code::{CodeIndex, CodeVersion};
+use twining_store::code::{
+    CodeIndex, CodeVersion, DefinitionSearch, MAX_SEARCH_TIME, SeenDefinition,
+};
 use twining_store::git::TreeChange;
 
-use crate::anchors::assumed::AnchorLookup;
+use crate::anchors::changed_anchors::{ChangedAnchors, DriftDepth, StandingAnchor};
 use crate::anchors::freshness::{CodeState, Judging, seen_definition};
-use crate::anchors::lookup::{all_anchors, is_assumed};
+use crate::anchors::lookup::{is_assumed, place_of};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::fields;
 use crate::sarif::{sarif_log, sarif_result};
 
+/// How long a question looks for where code moved in the change, commit by commit.
+const SEARCHING_TIME: Duration = Duration::from_secs(5);
 /// Findings that are listed.
 const MAX_LISTED: usize = 200;
-/// How long records from before may be looked up.
-const ASSUMING_TIME: Duration = Duration::from_secs(2);
 
 /// Which change to look at.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
@@ -76,6 +78,9 @@ pub struct DriftFinding {
     /// Where it moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<String>,
+    /// The commands that settle it; empty if nothing must be done.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub settle: String,
     /// Whether it is a decision in force, which somebody must confirm, reconsider or supersede.
     pub binds: bool,
     /// It is from before there were anchors: bound to what its time had.
@@ -101,6 +106,9 @@ pub struct DriftOutcome {
     pub compared: String,
     /// Anchors that were looked at.
     pub checked: u64,
+    /// Anchors whose code moved before the change, and that there was no time to look for.
+    #[serde(skip_serializing_if = "fields::is_zero")]
+    pub unchecked: u64,
     /// Records whose code became doubtful, moved or went, the gravest first.
     pub findings: Vec<DriftFinding>,
     /// Those not listed.
@@ -150,21 +158,22 @@ struct Comparison {
     before: CodeVersion,
     after: CodeVersion,
     changes: Vec<TreeChange>,
-    changed_paths: Vec<String>,
+    changed_paths: BTreeSet<String>,
     /// Records that a commit in between confirms, and which.
     confirmed: BTreeMap<String, String>,
-    /// Whether records from before are looked up: that takes longer than a hook may.
-    with_assumed: bool,
+    /// When the search for what moved ends.
+    until: Instant,
 }
 
 impl Engine {
     /// Finds the records whose code a change makes doubtful, moves or removes.
     pub fn drift(&self, input: &DriftInput) -> Result<DriftOutcome, Failure> {
         let code = self.code_here()?;
-        self.drift_between(code, Comparison { with_assumed: true, ..Comparison::of(code, input)? })
+        self.drift_between(code, Comparison::of(code, input)?, DriftDepth::Searched)
     }
 
-    /// The same for files of an uncommitted change, or of what is staged, against a commit.
+    /// The same for files of an uncommitted change, or of what is staged, against a commit; without
+    /// looking for what moved unnoticed.
     pub fn drift_of(
         &self,
         before: &str,
@@ -181,11 +190,11 @@ impl Engine {
             before: CodeVersion::Commit(before),
             after: if is_staged { CodeVersion::Staged } else { CodeVersion::Checkout },
             changes: if is_staged { code.git().staged_changes() } else { Vec::new() },
-            changed_paths: changed.to_vec(),
+            changed_paths: changed.iter().cloned().collect(),
             confirmed: BTreeMap::new(),
-            with_assumed: false,
+            until: Instant::now(),
         };
-        Ok(self.drift_between(code, comparison)?.findings)
+        Ok(self.drift_between(code, comparison, DriftDepth::Known)?.findings)
     }
 
     /// The records of a scope whose code the commits since this one made doubtful, moved or
@@ -197,7 +206,8 @@ impl Engine {
         }
         let range = Some(format!("{commit}..HEAD"));
         let comparison = Comparison::of(code, &DriftInput { range, staged: false })?;
-        let mut found = self.drift_between(code, comparison)?.findings;
+        let comparison = Comparison { until: Instant::now(), ..comparison };
+        let mut found = self.drift_between(code, comparison, DriftDepth::Known)?.findings;
         let folding = self.store().folding();
         found.retain(|finding| {
             let path = finding.at.split('#').next().unwrap_or_default();
@@ -210,26 +220,18 @@ impl Engine {
         &self,
         code: &CodeIndex,
         comparison: Comparison,
+        depth: DriftDepth,
     ) -> Result<DriftOutcome, Failure> {
         self.store().view(|view| {
-            let mut anchors = all_anchors(view)?;
-            anchors.retain(|anchor| comparison.concerns(anchor));
-            if comparison.with_assumed {
-                let changed: BTreeSet<&String> = comparison.changed_paths.iter().collect();
-                let lookup = AnchorLookup::new(Some(code), view, Instant::now() + ASSUMING_TIME);
-                for path in changed {
-                    anchors.extend(lookup.assumed_in(path)?);
-                }
-                self.queue_unbound(lookup);
-            }
-            let mut paths: Vec<String> =
-                anchors.iter().map(|anchor| anchor.at.path().to_owned()).collect();
-            paths.sort_unstable();
-            paths.dedup();
-            let before = Judging::at(code, comparison.before.clone(), &paths)?;
+            let (from, changed) = (&comparison.before, &comparison.changed_paths);
+            let (anchors, before) = self.changed_anchors(code, view, from, changed, depth)?;
+            let ChangedAnchors { standing, unchecked } = anchors;
+            let paths: BTreeSet<&str> =
+                standing.iter().map(|standing| standing.place.path()).collect();
+            let paths: Vec<String> = paths.into_iter().map(str::to_owned).collect();
             let after = Judging::at(code, comparison.after.clone(), &paths)?;
             let mut findings = Vec::new();
-            for anchor in &anchors {
+            for anchor in &standing {
                 if let Some(found) = comparison.judge(code, view, anchor, &before, &after)? {
                     findings.push(found);
                 }
@@ -239,8 +241,8 @@ impl Engine {
             });
             let omitted_count = findings.len().saturating_sub(MAX_LISTED) as u64;
             findings.truncate(MAX_LISTED);
-            let checked = anchors.len() as u64;
-            Ok(DriftOutcome { compared: comparison.compared, checked, findings, omitted_count })
+            let (compared, checked) = (comparison.compared, standing.len() as u64);
+            Ok(DriftOutcome { compared, checked, unchecked, findings, omitted_count })
         })
     }
 }
@@ -248,10 +250,11 @@ impl Engine {
 impl Comparison {
     fn of(code: &CodeIndex, input: &DriftInput) -> Result<Self, Failure> {
         let git = code.git();
+        let until = Instant::now() + SEARCHING_TIME;
         let head = || git.head().ok_or_else(|| no_commit("HEAD"));
         let paths_of = |changes: &[TreeChange]| {
             let both = changes.iter().flat_map(|change| [&change.before, &change.after]);
-            both.flatten().map(|entry| entry.path.clone()).collect::<Vec<_>>()
+            both.flatten().map(|entry| entry.path.clone()).collect::<BTreeSet<_>>()
         };
         match &input.range {
             Some(_) if input.staged => {
@@ -270,7 +273,7 @@ impl Comparison {
                     before: CodeVersion::Commit(before),
                     after: CodeVersion::Commit(after),
                     changes,
-                    with_assumed: false,
+                    until,
                 })
             }
             None if input.staged => {
@@ -282,42 +285,37 @@ impl Comparison {
                     changed_paths: paths_of(&changes),
                     confirmed: BTreeMap::new(),
                     changes,
-                    with_assumed: false,
+                    until,
                 })
             }
             None => Ok(Self {
                 compared: "HEAD..working tree".to_owned(),
                 before: CodeVersion::Commit(head()?),
                 after: CodeVersion::Checkout,
-                changed_paths: git.uncommitted(),
+                changed_paths: git.uncommitted().into_iter().collect(),
                 confirmed: BTreeMap::new(),
                 changes: Vec::new(),
-                with_assumed: false,
+                until,
             }),
         }
-    }
-
-    fn concerns(&self, anchor: &Anchor) -> bool {
-        self.changed_paths.iter().any(|path| path == anchor.at.path())
     }
 
     fn judge(
         &self,
         code: &CodeIndex,
         view: &View<'_>,
-        anchor: &Anchor,
+        standing: &StandingAnchor,
         before: &Judging<'_>,
         after: &Judging<'_>,
     ) -> Result<Option<DriftFinding>, Failure> {
-        let was = before.at_place(anchor, &anchor.at)?;
-        // A record made within the range was anchored to what the range made.
-        let Some((was, _)) = was else { return Ok(None) };
-        let (became, reason, to) = match after.at_place(anchor, &anchor.at)? {
+        let StandingAnchor { anchor, place } = standing;
+        let Some((was, _)) = before.at_place(anchor, place)? else { return Ok(None) };
+        let (became, reason, to) = match after.at_place(anchor, place)? {
             Some((CodeState::Doubtful, reason)) if was < CodeState::Doubtful => {
                 (DriftKind::Doubtful, reason, None)
             }
             Some(_) => return Ok(None),
-            None => match self.moved_to(code, anchor)? {
+            None => match self.moved_to(code, standing)? {
                 Some(place) => match after.at_place(anchor, &place)? {
                     Some((CodeState::Doubtful, reason)) => {
                         (DriftKind::Doubtful, reason, Some(place))
@@ -331,29 +329,71 @@ impl Comparison {
         Ok(Some(DriftFinding {
             id: anchor.of.id().to_owned(),
             summary,
-            at: anchor.at.to_string(),
+            at: place.to_string(),
             became,
             reason,
             to: to.map(|place| place.to_string()),
+            settle: commands_for(&anchor.of, became, &anchor.at),
             binds,
             assumed: is_assumed(anchor),
-            confirmed_in: self.confirmed.get(anchor.of.id()).cloned(),
+            // Code that is gone cannot be confirmed.
+            confirmed_in: self
+                .confirmed
+                .get(anchor.of.id())
+                .filter(|_| became != DriftKind::Orphaned)
+                .cloned(),
         }))
     }
 
-    fn moved_to(&self, code: &CodeIndex, anchor: &Anchor) -> Result<Option<Place>, Failure> {
-        let Some(definition) = seen_definition(code, anchor)? else { return Ok(None) };
+    fn moved_to(
+        &self,
+        code: &CodeIndex,
+        standing: &StandingAnchor,
+    ) -> Result<Option<Place>, Failure> {
+        let StandingAnchor { anchor, place } = standing;
+        let Some(mut seen) = seen_definition(code, anchor)? else { return Ok(None) };
+        if *place != anchor.at {
+            (seen.name, seen.nth) = (place.name().unwrap_or_default().to_owned(), place.nth());
+        }
         let found = match self.after {
-            CodeVersion::Checkout => code.moved_uncommitted(anchor.at.path(), &definition)?,
-            _ => code.moved_by(anchor.at.path(), &definition, &self.changes)?,
+            CodeVersion::Checkout => code.moved_uncommitted(place.path(), &seen)?,
+            _ => code.moved_by(place.path(), &seen, &self.changes)?,
         };
-        Ok(found.and_then(|(path, found)| {
-            if found.name.is_empty() {
-                Place::file(&path).ok()
-            } else {
-                Place::definition(&path, &found.name, found.nth).ok()
-            }
-        }))
+        if let Some((path, found)) = found {
+            return Ok(place_of(&path, &found.name, found.nth));
+        }
+        // What changed in several steps is not alike at both ends; commit by commit it is.
+        let (CodeVersion::Commit(before), CodeVersion::Commit(after)) = (&self.before, &self.after)
+        else {
+            return Ok(None);
+        };
+        let left = self.until.saturating_duration_since(Instant::now()).min(MAX_SEARCH_TIME);
+        let path = place.path().to_owned();
+        let seen = SeenDefinition { path, definition: seen, commit: before.clone() };
+        Ok(match code.find_moved_until(&seen, after, left)? {
+            DefinitionSearch::Found { path, name, nth, .. } => place_of(&path, &name, nth),
+            DefinitionSearch::Nowhere { .. } | DefinitionSearch::Unknown => None,
+        })
+    }
+}
+
+/// The commands that settle a record whose code became so.
+pub(crate) fn commands_for(record: &AnchoredRecord, became: DriftKind, at: &Place) -> String {
+    let id = match record {
+        AnchoredRecord::Node(_) | AnchoredRecord::Feature(_) => record.to_string(),
+        _ => record.id().to_owned(),
+    };
+    let given_up = match record {
+        AnchoredRecord::Decision(_) => format!("`twining reconsider {id} --why \"…\"` if not"),
+        AnchoredRecord::Entry(_) => format!("`twining dismiss {id}` if not"),
+        _ => "change what it says if not".to_owned(),
+    };
+    match became {
+        DriftKind::Moved => String::new(),
+        DriftKind::Doubtful => format!("`twining confirm {id}` if it still holds, {given_up}"),
+        DriftKind::Orphaned => format!(
+            "`twining reanchor {id} --at '{at}' --to PATH#NAME` if its code is there now, `--release` in place of `--to` if it holds without it, {given_up}"
+        ),
     }
 }
 

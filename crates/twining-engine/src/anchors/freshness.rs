@@ -3,32 +3,33 @@
 //! Computed when asked, never stored. Nothing is hidden because its code changed: of ten
 //! statements whose code drifted, nine still hold.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD as BASE64;
 use schemars::JsonSchema;
 use serde::Serialize;
-use twining_code::{
-    Definition, DefinitionKind, Excerpt, Freshness, Judgement, Sighting, Sketch, TOKEN_RULES, judge,
-};
-use twining_model::{Anchor, AnchoredRecord, Place};
+use twining_code::{Definition, Excerpt, Freshness, Judgement, Sighting, TOKEN_RULES, judge};
+use twining_model::{Anchor, AnchorEvent, AnchoredRecord, Place};
 use twining_store::View;
 use twining_store::code::{
     CodeIndex, CodeVersion, FileVersion, IndexedSource, MovedTo, READING_TIME, SourceLookup,
 };
+use twining_store::git::{GitFolders, HeadPosition};
 
-use crate::anchors::assumed::{AssumedAnchors, assumed_anchors};
+use crate::anchors::assumed::{AssumedAnchors, assumed_anchors, code_named_by, is_bound};
+use crate::anchors::merged_code::MergedCode;
 use crate::anchors::moved::SearchQueue;
+use crate::anchors::sighting::{definition_of, line_hashes_of, recorded_sighting};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::fields;
 
 /// Characters of a reason.
 const REASON_CHARS: usize = 120;
+/// Why nothing is known where no source is read.
+const NO_INDEX: &str = "`code.index` is off";
 /// Witness words that a reason names.
 const WORDS_NAMED: usize = 3;
 
@@ -40,6 +41,8 @@ pub enum CodeState {
     Fresh,
     /// Changed a little.
     Touched,
+    /// It names code, and was never bound to any.
+    Unbound,
     /// Not looked at: there was no time, or what was seen is not in this clone.
     Unchecked,
     /// Not at its place, and not looked for yet.
@@ -61,6 +64,7 @@ impl CodeState {
         match self {
             Self::Fresh => "fresh",
             Self::Touched => "touched",
+            Self::Unbound => "unbound",
             Self::Unchecked => "unchecked",
             Self::Missing => "missing",
             Self::Drifted => "drifted",
@@ -86,7 +90,7 @@ impl CodeState {
     #[must_use]
     pub(crate) fn demotion(self) -> f64 {
         match self {
-            Self::Fresh | Self::Touched => 0.0,
+            Self::Fresh | Self::Touched | Self::Unbound => 0.0,
             Self::Unchecked | Self::Missing | Self::Drifted => 0.02,
             Self::Doubtful | Self::Elsewhere | Self::Orphaned => 0.06,
         }
@@ -96,7 +100,7 @@ impl CodeState {
 /// What is said of the code under a record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CodeNote {
-    /// fresh, touched, drifted, doubtful (check before relying on it), orphaned, missing, unchecked, elsewhere
+    /// fresh, touched, drifted, doubtful (check before relying on it), orphaned, missing, unchecked, unbound (names code that it was never bound to), elsewhere
     pub state: CodeState,
     /// Where: the place that changed most; nowhere for a record of another branch.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -122,6 +126,11 @@ impl CodeNote {
             moved_from: None,
             places: None,
         }
+    }
+
+    /// Nothing is known of the code it names.
+    fn unjudged(state: CodeState, at: String, reason: Option<&str>) -> Self {
+        Self { state, at, reason: reason.map(str::to_owned), moved_from: None, places: None }
     }
 
     /// The state and its reason, in a few words.
@@ -162,11 +171,58 @@ pub(crate) struct JudgedAnchor {
     pub(crate) moved_to: Option<Place>,
 }
 
+impl JudgedAnchor {
+    /// Whether it is at its place, and changed a little at most.
+    fn is_as_seen(&self) -> bool {
+        self.state <= CodeState::Touched && self.moved_to.is_none()
+    }
+}
+
+/// The lines of a record that count, of those that are asked for; the oldest come first.
+fn in_force(lines: &[Anchor], counts: impl Fn(&Anchor) -> bool) -> Vec<Anchor> {
+    let mut in_force: BTreeMap<String, Anchor> = BTreeMap::new();
+    for line in lines.iter().filter(|line| counts(line)) {
+        match line.event() {
+            Some(AnchorEvent::Kept) => {}
+            Some(AnchorEvent::Released) => {
+                in_force.remove(&line.at.to_string());
+            }
+            _ => {
+                in_force.insert(line.at.to_string(), line.clone());
+            }
+        }
+    }
+    in_force.into_values().collect()
+}
+
+/// Whether a place was let go because the record was bound to another at the same moment.
+pub(crate) fn is_let_go_for_another(released: &Anchor, lines: &[&Anchor]) -> bool {
+    let is_bound_with = |line: &&&Anchor| {
+        line.of == released.of
+            && line.timestamp == released.timestamp
+            && line.event() != Some(AnchorEvent::Released)
+    };
+    lines.iter().any(|line| is_bound_with(&line))
+}
+
+/// Lines that do not count, by id, with those that let a place go for one of them.
+pub(crate) fn with_what_they_let_go(
+    mut ignored: BTreeSet<String>,
+    lines: &[&Anchor],
+) -> BTreeSet<String> {
+    let of_ignored: Vec<&Anchor> =
+        lines.iter().copied().filter(|line| ignored.contains(&line.id)).collect();
+    let released = lines.iter().filter(|line| line.event() == Some(AnchorEvent::Released));
+    let released = released.filter(|line| is_let_go_for_another(line, &of_ignored));
+    ignored.extend(released.map(|line| line.id.clone()));
+    ignored
+}
+
 /// The states of several records.
 pub(crate) type CodeNotes = HashMap<AnchoredRecord, CodeNote>;
 
 impl Engine {
-    /// How the code under these records is now. Records that are bound to none are left out.
+    /// How the code under these records is now. Records that name none are left out.
     pub(crate) fn code_notes(
         &self,
         view: &View<'_>,
@@ -177,16 +233,30 @@ impl Engine {
             .iter()
             .map(|(record, branch)| (record.clone(), CodeNote::elsewhere(branch)))
             .collect();
-        let Some(code) = self.code() else { return Ok(notes) };
+        let here = records.iter().filter(|record| !foreign.contains_key(record));
+        let Some(code) = self.code() else {
+            if self.checkout_code().is_some() {
+                for record in here {
+                    if let Some(at) = code_named_by(view, record)? {
+                        let note = CodeNote::unjudged(CodeState::Unchecked, at, Some(NO_INDEX));
+                        notes.insert(record.clone(), note);
+                    }
+                }
+            }
+            return Ok(notes);
+        };
         let judging = match self.code_version() {
             CodeVersion::Checkout => Judging::new(code, Some(Instant::now() + READING_TIME)),
             version => Judging::at(code, version.clone(), &[])?,
         };
-        for record in records.iter().filter(|record| !foreign.contains_key(record)) {
+        for record in here {
             let judged = judging.record(view, record)?;
-            if let Some(note) = note(&judged) {
-                notes.insert(record.clone(), note);
-            }
+            let note = match note(&judged) {
+                None if !is_bound(view, record)? => code_named_by(view, record)?
+                    .map(|at| CodeNote::unjudged(CodeState::Unbound, at, None)),
+                note => note,
+            };
+            notes.extend(note.map(|note| (record.clone(), note)));
         }
         if *self.code_version() == CodeVersion::Checkout {
             let queue = self.state::<SearchQueue>();
@@ -208,6 +278,8 @@ pub(crate) struct Judging<'c> {
     missing: Mutex<Vec<Anchor>>,
     assumed: Mutex<Vec<AnchoredRecord>>,
     has_overrun: AtomicBool,
+    is_shallow: OnceLock<bool>,
+    position: OnceLock<HeadPosition>,
 }
 
 impl<'c> Judging<'c> {
@@ -223,6 +295,8 @@ impl<'c> Judging<'c> {
             missing: Mutex::new(Vec::new()),
             assumed: Mutex::new(Vec::new()),
             has_overrun: AtomicBool::new(false),
+            is_shallow: OnceLock::new(),
+            position: OnceLock::new(),
         }
     }
 
@@ -276,6 +350,13 @@ impl<'c> Judging<'c> {
     ) -> Result<Vec<JudgedAnchor>, Failure> {
         let mut anchors = view.anchors().of(record)?;
         if anchors.is_empty() {
+            // Another branch may have let it go.
+            if self.version == CodeVersion::Checkout {
+                let here = self.without_other_branches(view, record, Vec::new())?;
+                if !here.is_empty() {
+                    return Ok(here);
+                }
+            }
             let mut assumed = assumed_anchors(self.code, view, record, self.until)?;
             if matches!(assumed, AssumedAnchors::NotYet(_)) && self.may_overrun() {
                 assumed = assumed_anchors(self.code, view, record, None)?;
@@ -299,7 +380,107 @@ impl<'c> Judging<'c> {
                 }
             }
         }
+        let judged = self.judge_all(anchors)?;
+        // What is here as it was seen was seen here, on whichever branch.
+        let is_suspect = |judged: &JudgedAnchor| {
+            let is_same = judged.state == CodeState::Fresh && judged.moved_to.is_none();
+            !is_same && self.is_of_another_branch(&judged.anchor)
+        };
+        if self.version == CodeVersion::Checkout && judged.iter().any(is_suspect) {
+            return self.without_other_branches(view, record, judged);
+        }
+        Ok(judged)
+    }
+
+    fn judge_all(&self, anchors: Vec<Anchor>) -> Result<Vec<JudgedAnchor>, Failure> {
         anchors.into_iter().map(|anchor| self.judge(anchor)).collect()
+    }
+
+    /// The anchors of a record that are in a file here, of which a line of another branch says that
+    /// they are let go.
+    pub(crate) fn let_go_elsewhere(
+        &self,
+        view: &View<'_>,
+        path: &str,
+    ) -> Result<Vec<Anchor>, Failure> {
+        let mut found = Vec::new();
+        let mut known = BTreeSet::new();
+        for line in view.anchors().let_go(path)? {
+            if !self.is_of_another_branch(&line) || !known.insert(line.of.clone()) {
+                continue;
+            }
+            let judged = self.judge_all(view.anchors().of(&line.of)?)?;
+            let here = self.without_other_branches(view, &line.of, judged)?;
+            let anchors = here.into_iter().map(|judged| judged.anchor);
+            found.extend(anchors.filter(|anchor| anchor.at.path() == path));
+        }
+        Ok(found)
+    }
+
+    /// Whether a line that changed what counts was written on a branch that is not checked out.
+    fn is_of_another_branch(&self, line: &Anchor) -> bool {
+        let changes = [AnchorEvent::Confirmed, AnchorEvent::Reanchored, AnchorEvent::Released];
+        let branch = line.origin.as_ref().and_then(|origin| origin.branch.as_ref());
+        line.event().is_some_and(|event| changes.contains(&event))
+            && branch.is_some()
+            && branch != self.position().branch.as_ref()
+    }
+
+    fn position(&self) -> &HeadPosition {
+        self.position.get_or_init(|| {
+            let folders = GitFolders::of(self.code.checkout());
+            folders.map(|folders| folders.head_position()).unwrap_or_default()
+        })
+    }
+
+    /// The anchors as they count here: what was confirmed or bound anew on a branch that HEAD has
+    /// not changes nothing yet.
+    fn without_other_branches(
+        &self,
+        view: &View<'_>,
+        record: &AnchoredRecord,
+        judged: Vec<JudgedAnchor>,
+    ) -> Result<Vec<JudgedAnchor>, Failure> {
+        let lines = view.anchors().history(record)?;
+        let of_others: Vec<&Anchor> =
+            lines.iter().filter(|line| self.is_of_another_branch(line)).collect();
+        if of_others.is_empty() {
+            return Ok(judged);
+        }
+        self.lock_missing().retain(|known| known.of != *record);
+        let own = self.judge_all(in_force(&lines, |line| !self.is_of_another_branch(line)))?;
+        let lets_go = |line: &&Anchor| {
+            line.event() == Some(AnchorEvent::Released) && !is_let_go_for_another(line, &of_others)
+        };
+        let is_sure = !own.is_empty() && !of_others.iter().any(lets_go);
+        if is_sure && own.iter().all(JudgedAnchor::is_as_seen) {
+            return Ok(own);
+        }
+        let foreign = self.not_merged(&of_others);
+        self.lock_missing().retain(|known| known.of != *record);
+        self.judge_all(in_force(&lines, |line| !foreign.contains(&line.id)))
+    }
+
+    /// Those of some lines of other branches that HEAD does not have.
+    fn not_merged(&self, lines: &[&Anchor]) -> BTreeSet<String> {
+        let git = self.code.git();
+        // A squash or a rebase keeps the line, and not the commit.
+        let committed = git.blobs(&["HEAD:./.twining/anchors.jsonl".to_owned()]).pop().flatten();
+        let committed = String::from_utf8_lossy(&committed.unwrap_or_default()).into_owned();
+        let mut merged = MergedCode::of(git, "HEAD", lines);
+        let mut is_foreign = |line: &Anchor| {
+            let is_released = line.event() == Some(AnchorEvent::Released);
+            if is_released && is_let_go_for_another(line, lines) {
+                return false;
+            }
+            // Linked worktrees share the lines: they may be committed here before their code is.
+            let is_suspect = merged.lacks_commit_of(line) || line.seen.dirty && !is_released;
+            let is_committed = committed.contains(&line.id);
+            (is_suspect && !(is_committed && merged.has(line))) || (is_released && !is_committed)
+        };
+        let foreign =
+            lines.iter().filter(|line| is_foreign(line)).map(|line| line.id.clone()).collect();
+        with_what_they_let_go(foreign, lines)
     }
 
     /// Once in a question the time is not kept: on a busy machine it would be over before the first
@@ -333,6 +514,12 @@ impl<'c> Judging<'c> {
             Some((state, reason)) => Ok(JudgedAnchor { anchor, state, reason, moved_to: None }),
             None => self.not_at_its_place(anchor),
         }
+    }
+
+    /// Whether there is a definition at a place.
+    pub(crate) fn has(&self, place: &Place) -> Result<bool, Failure> {
+        let source = self.source(place.path())?.found();
+        Ok(source.is_some_and(|source| source.file.at(place).is_some()))
     }
 
     /// How a definition is at a place; none if it is not there.
@@ -372,9 +559,8 @@ impl<'c> Judging<'c> {
     }
 
     fn not_at_its_place(&self, anchor: Anchor) -> Result<JudgedAnchor, Failure> {
-        let head = self.head();
-        let known = match &head {
-            Some(head) => self.code.moved(&anchor.id, head)?,
+        let known = match self.head() {
+            Some(head) => self.known_move(&anchor, &head)?,
             None => None,
         };
         let judged = match known {
@@ -410,10 +596,30 @@ impl<'c> Judging<'c> {
         Ok(judged)
     }
 
+    /// What was found at this HEAD, or at the last one that was searched if it holds here too: it is
+    /// at that place, or it was nowhere and there are only later commits since.
+    fn known_move(&self, anchor: &Anchor, head: &str) -> Result<Option<MovedTo>, Failure> {
+        if let Some(known) = self.code.moved(&anchor.id, head)? {
+            return Ok(Some(known));
+        }
+        let Some((searched, known)) = self.code.last_moved(&anchor.id)? else { return Ok(None) };
+        let holds = match &known.place {
+            Some(place) => match place.parse() {
+                Ok(place) => self.at_place(anchor, &place)?.is_some(),
+                Err(_) => false,
+            },
+            None => self.code.git().is_before(&searched, head),
+        };
+        Ok(holds.then_some(known))
+    }
+
     fn missing_anchor(&self, anchor: Anchor, commit: Option<String>) -> JudgedAnchor {
         self.lock_missing().push(anchor.clone());
         let reason = match commit {
             Some(commit) => format!("not at its place since {}", short(&commit)),
+            None if *self.is_shallow.get_or_init(|| self.code.git().is_shallow()) => {
+                "not at its place; looked for as far as this shallow clone goes back".to_owned()
+            }
             None => "not at its place; it is being looked for".to_owned(),
         };
         JudgedAnchor { anchor, state: CodeState::Missing, reason: Some(reason), moved_to: None }
@@ -453,25 +659,6 @@ impl<'c> Judging<'c> {
             _ => self.lock_texts().get(path).cloned().unwrap_or_default(),
         }
     }
-}
-
-/// What an anchor's line says was seen; none if it was made by other token rules.
-pub(crate) fn recorded_sighting(anchor: &Anchor) -> Option<Sighting> {
-    if anchor.v != TOKEN_RULES {
-        return None;
-    }
-    Some(Sighting {
-        signature: hash(&anchor.sig)?,
-        body: hash(&anchor.body)?,
-        sketch: sketch_of(anchor)?,
-        tokens: anchor.tokens,
-        words: anchor.words.clone(),
-        lines: line_hashes_of(anchor),
-    })
-}
-
-fn line_hashes_of(anchor: &Anchor) -> Vec<u32> {
-    anchor.lines.iter().filter_map(|line| u32::from_str_radix(line, 16).ok()).collect()
 }
 
 /// How a definition in a version of a file compares with what was seen.
@@ -524,10 +711,13 @@ fn describe(judged: Judgement, anchor: &Anchor) -> (CodeState, Option<String>) {
         Some(commit) => format!(" since {}", short(commit)),
         None => String::new(),
     };
-    let alike = match judged.likeness {
+    let mut alike = match judged.likeness {
         Some(likeness) => format!(" ({} % alike)", percent(likeness)),
         None => String::new(),
     };
+    if judged.is_signature_changed && anchor.at.name().is_some() {
+        alike += ", with its signature";
+    }
     match judged.freshness {
         Freshness::Fresh => (CodeState::Fresh, None),
         Freshness::Touched => (CodeState::Touched, None),
@@ -552,14 +742,6 @@ fn percent(likeness: f64) -> u32 {
     (likeness.clamp(0.0, 1.0) * 100.0).round() as u32
 }
 
-fn hash(text: &str) -> Option<u64> {
-    u64::from_str_radix(text, 16).ok()
-}
-
-fn sketch_of(anchor: &Anchor) -> Option<Sketch> {
-    Some(Sketch(BASE64.decode(&anchor.sketch).ok()?.try_into().ok()?))
-}
-
 /// A commit as people are shown it.
 pub(crate) fn short(commit: &str) -> &str {
     commit.get(..7).unwrap_or(commit)
@@ -575,15 +757,5 @@ pub(crate) fn seen_definition(
             code.source_of_blob(anchor.at.path(), &anchor.seen.blob)?;
         return Ok(source.and_then(|source| source.file.at(&anchor.at).cloned()));
     };
-    Ok(Some(Definition {
-        name: anchor.at.name().unwrap_or_default().to_owned(),
-        nth: anchor.at.nth(),
-        kind: DefinitionKind::from_name(&anchor.kind).unwrap_or(DefinitionKind::Type),
-        first_line: 0,
-        last_line: 0,
-        signature: seen.signature,
-        body: seen.body,
-        tokens: seen.tokens,
-        sketch: seen.sketch,
-    }))
+    Ok(Some(definition_of(anchor, &seen)))
 }

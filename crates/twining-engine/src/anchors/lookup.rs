@@ -37,6 +37,13 @@ pub(crate) fn is_assumed(anchor: &Anchor) -> bool {
     anchor.event() == Some(AnchorEvent::Assumed)
 }
 
+/// The place of a definition, or of its file where it has no name.
+pub(crate) fn place_of(path: &str, name: &str, nth: u32) -> Option<Place> {
+    let place =
+        if name.is_empty() { Place::file(path) } else { Place::definition(path, name, nth) };
+    place.ok()
+}
+
 /// The place that somebody names: a file, or the definition of it with that name.
 pub(crate) fn named_place(
     code: &CodeIndex,

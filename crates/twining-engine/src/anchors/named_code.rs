@@ -1,6 +1,7 @@
 //! Which code a record names: files, definitions, lines, and names in backticks.
 
 use std::ops::RangeInclusive;
+use std::path::Path;
 
 use twining_model::AnchorRole;
 
@@ -31,6 +32,17 @@ pub(crate) struct NamedFile {
     pub(crate) name: Option<String>,
     /// Lines of it: what follows `:`.
     pub(crate) lines: Option<RangeInclusive<u32>>,
+}
+
+impl NamedFile {
+    /// A scope may be any label; a file is meant where something in it is named, or it has an ending.
+    pub(crate) fn is_surely_a_file(&self) -> bool {
+        let has_ending = || Path::new(&self.path).extension().is_some();
+        self.role == AnchorRole::Affected
+            || self.name.is_some()
+            || self.lines.is_some()
+            || has_ending()
+    }
 }
 
 /// A path with what follows it.

@@ -277,6 +277,7 @@ impl Engine {
         let config = self.store().config()?;
         let draft = AssembleDraft::parse(input, self.store().root(), &config)?;
         let text = draft.question();
+        self.search_on_new_index()?;
         // Who works here is worth knowing and no reason to know nothing else.
         let others = self.store().documents().agents().ok();
         let others = others.as_ref().map(|agent_files| {

@@ -5,14 +5,14 @@
 //! knows what else it can fetch. Binding decisions, warnings and open questions each have a
 //! reserved share.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_model::{Confidence, Decision, DecisionStatus, Entry, EntryType, Id, InvalidInput};
 
 use crate::anchors::CodeNote;
-use crate::blackboard::turns_meaning;
+use crate::blackboard::{SAME_MEANING, turns_differ};
 use crate::context::assemble::{AssembleDraft, AssembledContext, OmittedRecord, OtherAgents};
 use crate::context::explain::{ExplainedOmission, OmissionReason, explain};
 use crate::context::gather::{CandidateRecord, ContextCandidate, GatherResult};
@@ -35,8 +35,6 @@ const SMALLEST: usize = 100;
 const OTHERS: usize = 15;
 /// Characters of the name of a list that is left out when it is empty.
 const LIST: usize = 16;
-/// Two texts this much alike say the same.
-const SAME: f64 = 0.95;
 /// Characters of a line.
 const LINE: usize = 80;
 /// Lines that decisions for this very place have before all else.
@@ -342,6 +340,9 @@ impl BudgetFill<'_> {
         match status {
             Some(DecisionStatus::Superseded) => OmissionReason::Superseded,
             Some(DecisionStatus::Overridden) => OmissionReason::Overridden,
+            _ if candidate.code.as_ref().is_some_and(|note| note.state.is_one_line()) => {
+                OmissionReason::Code
+            }
             _ if self.repeats(candidate) => OmissionReason::Repeats,
             _ if self.included.iter().any(|(included, _)| included.why.worth() < worth) => {
                 OmissionReason::OverBudget
@@ -358,8 +359,7 @@ impl BudgetFill<'_> {
                 .and_then(|nearness| nearness.alike(included.meaning, candidate.meaning));
             included.meaning == candidate.meaning
                 || alike.is_some_and(|alike| {
-                    alike >= SAME
-                        && negations_and_numbers(included) == negations_and_numbers(candidate)
+                    alike >= SAME_MEANING && !turns_differ(&included.text(), &candidate.text())
                 })
         })
     }
@@ -407,13 +407,6 @@ impl BudgetFill<'_> {
         }
         context
     }
-}
-
-/// The words that change a statement's meaning but hardly its vector: numbers and negations.
-fn negations_and_numbers(candidate: &ContextCandidate) -> BTreeSet<String> {
-    let text = candidate.text().to_lowercase();
-    let words = text.split(|c: char| !c.is_alphanumeric());
-    words.filter(|word| turns_meaning(word)).map(str::to_owned).collect()
 }
 
 /// The tokens of so many characters.

@@ -3,10 +3,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use twining_model::{Anchor, AnchoredRecord, Id};
+use twining_model::{Anchor, AnchoredRecord};
 use twining_store::{StoreError, View};
 
-use crate::anchors::{CodeNotes, anchors_at, code_words};
+use crate::anchors::{CodeNotes, CodeState, anchors_at, code_words};
 use crate::context::gather::{CandidateRecord, ContextCandidate};
 
 /// The best records, whose anchors vote.
@@ -57,8 +57,8 @@ impl CodeSignals {
         self.gains.get(&record_of(candidate)).copied().unwrap_or_default()
     }
 
-    /// Decisions that the search did not find and that the task's own names lead to.
-    pub(super) fn further_decisions(&self, known: &[ContextCandidate]) -> Vec<Id> {
+    /// Records that the search did not find and that the task's own names lead to.
+    pub(super) fn further(&self, known: &[ContextCandidate]) -> Vec<AnchoredRecord> {
         let known: HashSet<AnchoredRecord> = known.iter().map(record_of).collect();
         let mut further: Vec<(&AnchoredRecord, f64)> = self
             .gains
@@ -67,11 +67,7 @@ impl CodeSignals {
             .map(|(record, gain)| (record, *gain))
             .collect();
         further.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-        let decision = |(record, _): &(&AnchoredRecord, f64)| match record {
-            AnchoredRecord::Decision(id) => Id::read(id),
-            _ => None,
-        };
-        further.iter().filter_map(decision).take(VOTERS).collect()
+        further.into_iter().map(|(record, _)| record.clone()).take(VOTERS).collect()
     }
 }
 
@@ -114,7 +110,8 @@ pub(super) fn label(candidates: &mut [ContextCandidate], mut notes: CodeNotes) {
     for candidate in candidates {
         if let Some(note) = notes.remove(&record_of(candidate)) {
             candidate.why.code -= note.state.demotion();
-            candidate.code = Some(note).filter(|note| note.state.is_notable());
+            // That nobody knows costs a reader tokens and helps no task; `why` and lists tell it.
+            candidate.code = Some(note).filter(|note| note.state > CodeState::Unchecked);
         }
     }
 }

@@ -26,6 +26,8 @@ pub enum OmissionReason {
     Overridden,
     /// It says the same as a record that is told.
     Repeats,
+    /// Its code is gone, or on another branch.
+    Code,
 }
 
 /// Why a record is left out, and how far.

@@ -36,7 +36,7 @@ const MAX_CONTESTED: usize = 30;
 /// Of a decision that others contest, so many of them are named.
 const CONTESTERS: usize = 3;
 /// Records that score below this share of the best are irrelevant to the task.
-const FLOOR: f64 = 0.25;
+const FLOOR: f64 = 0.2;
 
 /// A record that may go into the reply.
 #[derive(Clone, Debug)]
@@ -117,12 +117,8 @@ pub(super) fn gather(
     });
     candidates.sort_by(ContextCandidate::order);
     let signals = CodeSignals::gather(view, &draft.task, &candidates)?;
-    for id in signals.further_decisions(&candidates) {
-        if let Some(decision) = view.decisions().get(&id)?.filter(|found| found.status.binds()) {
-            let sense = VectorKeys::of(&decision.summary, &decision_text(&decision));
-            let why = search::by_meaning(question, sense);
-            candidates.push(gathering.weigh_decision(decision, why));
-        }
+    for record in signals.further(&candidates) {
+        candidates.extend(gathering.weigh_named(&record)?);
     }
     for candidate in &mut candidates {
         candidate.why.code += signals.of(candidate);
@@ -361,6 +357,32 @@ impl CandidateBuilder<'_, '_> {
             }
         }
         Ok(found.into_values().collect())
+    }
+
+    /// A decision in force or an open warning that the task's own names lead to.
+    fn weigh_named(&self, record: &AnchoredRecord) -> Result<Option<ContextCandidate>, StoreError> {
+        let weigh = |sense| search::by_meaning(self.question, sense);
+        Ok(match record {
+            AnchoredRecord::Decision(id) => {
+                let Some(id) = Id::read(id) else { return Ok(None) };
+                let decision = self.view.decisions().get(&id)?;
+                decision.filter(|found| found.status.binds()).map(|decision| {
+                    let sense = VectorKeys::of(&decision.summary, &decision_text(&decision));
+                    self.weigh_decision(decision, weigh(sense))
+                })
+            }
+            AnchoredRecord::Entry(id) => {
+                let entry = self.view.entries().get(id)?;
+                let warning = entry.filter(|entry| entry.kind() == Some(EntryType::Warning));
+                let Some(entry) = warning else { return Ok(None) };
+                if !self.view.entries().is_open(id)? {
+                    return Ok(None);
+                }
+                let sense = VectorKeys::of(&entry.summary, &entry_text(&entry));
+                self.weigh_entry(entry, weigh(sense))
+            }
+            _ => None,
+        })
     }
 
     fn weigh_decision(&self, decision: Decision, why: ScoreParts) -> ContextCandidate {

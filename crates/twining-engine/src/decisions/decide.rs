@@ -532,9 +532,12 @@ impl Engine {
         input: &WhyInput,
         moves: &RenameHistory,
     ) -> Result<WhyOutcome, Failure> {
+        self.search_on_new_index()?;
+        let asked = input.scope.as_deref().unwrap_or_default();
+        self.search_moved_into(asked)?;
         self.store().view(|view| {
             let mut outcome = why(view, input, self.store().root(), moves)?;
-            self.add_code(view, input.scope.as_deref().unwrap_or_default(), &mut outcome)?;
+            self.add_code(view, asked, &mut outcome)?;
             Ok(outcome)
         })
     }
@@ -564,6 +567,7 @@ impl Engine {
         let caller = caller.called(input.agent_id.as_deref())?;
         let id = fields::id("decision_id", &input.decision_id)?;
         let why = text::required("new_context", &input.new_context)?;
+        self.store().outbox().check_not_refused(std::slice::from_ref(&id))?;
         let outcome = self.store().transact(Durability::Strict, |view| {
             plan_reconsider(view, &id, &why, &self.stamp(&caller))
         })?;
@@ -579,11 +583,14 @@ impl Engine {
     ) -> Result<OverrideOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = &caller.called(input.agent_id.as_deref())?;
+        let authority = self.believed_authority(authority)?;
         let draft = OverrideDraft::parse(&input, caller, authority)?;
+        self.store().outbox().check_not_refused(&draft.rejected())?;
         let outcome = self.store().transact(Durability::Strict, |view| {
             plan_override(view, &draft, &self.stamp(caller))
         })?;
-        Ok(OverrideOutcome { redacted, ..outcome })
+        let hint = self.confirmation_hint(Some(outcome.authority))?;
+        Ok(OverrideOutcome { hint, redacted, ..outcome })
     }
 
     /// The decision that such an override would reject, if a person's word on it is still wanted.
@@ -602,11 +609,14 @@ impl Engine {
     ) -> Result<PromoteOutcome, Failure> {
         let (input, redacted) = clean(input);
         let caller = &caller.called(input.agent_id.as_deref())?;
+        let authority = self.believed_authority(authority)?;
         let draft = PromoteDraft::parse(&input, caller, authority)?;
+        self.store().outbox().check_not_refused(&draft.settled())?;
         let outcome = self
             .store()
             .transact(Durability::Strict, |view| plan_promote(view, &draft, &self.stamp(caller)))?;
-        Ok(PromoteOutcome { redacted, ..outcome })
+        let hint = self.confirmation_hint(outcome.authority)?;
+        Ok(PromoteOutcome { hint, redacted, ..outcome })
     }
 
     /// The decisions that such a promotion would override, if a person's word on it is still
@@ -628,6 +638,7 @@ impl Engine {
         let filter = input.filter(self.store().root())?;
         let limit = fields::page("limit", input.limit, 20)?;
         let question = self.question(&text)?;
+        self.search_on_new_index()?;
         self.store().view(|view| {
             let mut found = search_decisions(view, &filter, limit, &question)?;
             found.stale_count = self.label_hits(

@@ -181,6 +181,22 @@ impl Engine {
         })
     }
 
+    /// The contests between decisions that belong to what is checked out.
+    pub(crate) fn contests_here(
+        &self,
+        view: &View<'_>,
+        mut contests: Vec<ActiveContest>,
+    ) -> Result<Vec<ActiveContest>, Failure> {
+        let ids =
+            contests.iter().flat_map(|contest| [&contest.id].into_iter().chain(&contest.rivals));
+        let elsewhere = self.decisions_elsewhere(view, ids.cloned())?;
+        for contest in &mut contests {
+            contest.rivals.retain(|rival| !elsewhere.contains(rival));
+        }
+        contests.retain(|contest| !elsewhere.contains(&contest.id) && !contest.rivals.is_empty());
+        Ok(contests)
+    }
+
     /// Which decisions have yet to be settled with which; looked for again when one changed.
     pub(crate) fn contests(&self, view: &View<'_>) -> Result<Arc<Contests>, StoreError> {
         let (cache, digest) = (self.state::<ContestCache>(), view.decisions().digest()?);

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use twining_model::{
-    AnchoredRecord, Confidence, Decision, DecisionStatus, EntryType, Id, InvalidInput, Origin,
-    ProjectRoot, Scope, Time,
+    AnchoredRecord, Confidence, Decision, DecisionStatus, Entry, EntryType, Id, InvalidInput,
+    Origin, ProjectRoot, Scope, Time,
 };
 use twining_store::code::READING_TIME;
 pub use twining_store::git::Move;
@@ -56,6 +56,9 @@ pub struct WhyInput {
     /// Superseded and overridden ones too; default true
     pub include_retired: Option<bool>,
 }
+
+/// Anchors in a file that are looked at.
+const BOUND_LISTED: usize = 20;
 
 /// A decision that applies to the scope.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -238,13 +241,7 @@ fn warnings(view: &View<'_>, scope: &Scope) -> Result<Vec<WhyWarning>, StoreErro
         // the decisions.
         let is_contradiction = is_conflict(&entry);
         if scope.covers(&Scope::read(&entry.scope), view.folding()) && !is_contradiction {
-            found.push(WhyWarning {
-                id: entry.id,
-                summary: entry.summary,
-                timestamp: entry.timestamp,
-                agent_id: entry.agent_id,
-                code: None,
-            });
+            found.push(why_warning(entry));
         }
     }
     found.truncate(WARNINGS_LISTED);
@@ -286,10 +283,14 @@ impl Engine {
         asked: &str,
         outcome: &mut WhyOutcome,
     ) -> Result<(), Failure> {
-        if let Some(name) = GivenPlace::read(asked).name {
-            let path = outcome_path(asked, self.store().root());
-            let lookup = AnchorLookup::new(self.code(), view, Instant::now() + READING_TIME);
-            let on_it = anchors::records_on(&lookup, &path, name)?;
+        let path = outcome_path(asked, self.store().root());
+        let lookup = AnchorLookup::new(self.code(), view, Instant::now() + READING_TIME);
+        let on_it = match GivenPlace::read(asked).name {
+            Some(name) => Some(anchors::records_on(&lookup, &path, name)?),
+            None => None,
+        };
+        add_bound(view, &lookup, &path, on_it.as_ref(), outcome)?;
+        if let Some(on_it) = on_it {
             self.queue_unbound(lookup);
             for decision in &mut outcome.decisions {
                 if let Some(is_assumed) =
@@ -302,7 +303,11 @@ impl Engine {
             outcome.decisions.sort_by_key(|decision| {
                 (!decision.status.binds(), decision.matched != "definition")
             });
+            outcome.warnings.sort_by_key(|warning| {
+                !on_it.contains_key(&AnchoredRecord::Entry(warning.id.clone()))
+            });
         }
+        outcome.warnings.truncate(WARNINGS_LISTED);
         let contested = outcome.decisions.iter().filter(|listed| !listed.contested_by.is_empty());
         let both_sides =
             contested.flat_map(|listed| listed.contested_by.iter().chain([&listed.id]).cloned());
@@ -349,6 +354,64 @@ impl Engine {
         all.decisions = fit_reply(all.decisions).0;
         all.omitted_count = all.total_count.saturating_sub(all.decisions.len() as u64);
         Ok(all)
+    }
+}
+
+/// Adds what is bound to code in a file under another scope: code moves, and scopes stay.
+fn add_bound(
+    view: &View<'_>,
+    lookup: &AnchorLookup<'_>,
+    path: &str,
+    on_it: Option<&HashMap<AnchoredRecord, bool>>,
+    outcome: &mut WhyOutcome,
+) -> Result<(), Failure> {
+    let written = view.anchors().in_file(path)?.into_iter();
+    let written = written.chain(lookup.let_go_elsewhere(path)?).map(|anchor| (anchor, "file"));
+    let moved = lookup.moved_into(path)?.into_iter().map(|anchor| (anchor, "moved"));
+    let mut bound: Vec<(twining_model::Anchor, &str)> = written.chain(moved).collect();
+    bound.sort_by_key(|(anchor, _)| on_it.is_some_and(|on_it| !on_it.contains_key(&anchor.of)));
+    for (anchor, matched) in bound.into_iter().take(BOUND_LISTED) {
+        match &anchor.of {
+            AnchoredRecord::Decision(id) => {
+                let is_listed =
+                    outcome.decisions.iter().any(|listed| listed.id.as_str() == id.as_str());
+                let decision = match Id::read(id) {
+                    Some(id) if !is_listed => view.decisions().get(&id)?,
+                    _ => None,
+                };
+                let Some(decision) = decision.filter(|found| found.status.binds()) else {
+                    continue;
+                };
+                match decision.status {
+                    DecisionStatus::Active => outcome.active_count += 1,
+                    _ => outcome.provisional_count += 1,
+                }
+                outcome.total_count += 1;
+                let contested_by = contesters(view, &decision)?;
+                outcome.decisions.push(why_decision(matched.to_owned(), decision, contested_by));
+            }
+            AnchoredRecord::Entry(id) => {
+                let is_listed = outcome.warnings.iter().any(|listed| listed.id == *id);
+                let Some(entry) = view.entries().get(id)?.filter(|_| !is_listed) else { continue };
+                let is_open = entry.kind() == Some(EntryType::Warning)
+                    && view.entries().closers(id)?.is_empty();
+                if is_open && !is_conflict(&entry) {
+                    outcome.warnings.push(why_warning(entry));
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn why_warning(entry: Entry) -> WhyWarning {
+    WhyWarning {
+        id: entry.id,
+        summary: entry.summary,
+        timestamp: entry.timestamp,
+        agent_id: entry.agent_id,
+        code: None,
     }
 }
 

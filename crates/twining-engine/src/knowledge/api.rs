@@ -108,7 +108,9 @@ impl Engine {
     ) -> Result<RetrieveOutcome, Failure> {
         let search = NodeQuery::parse(input)?;
         let graph = self.knowledge_graph()?;
-        Ok(retrieve::retrieve(&graph.known, &search, || graph.index())?)
+        let mut found = retrieve::retrieve(&graph.known, &search, || graph.index())?;
+        self.label_nodes(&mut found)?;
+        Ok(found)
     }
 
     /// Puts together what a story needs to know.
@@ -272,7 +274,7 @@ impl Engine {
             None => None,
         };
         let cached = stored.is_some();
-        let found = match stored {
+        let mut found = match stored {
             Some(found) => found,
             None => {
                 let graph = self.state::<KnowledgeCache>().of(&file);
@@ -305,6 +307,7 @@ impl Engine {
             ms,
             cached,
         });
+        self.label_nodes(&mut found)?;
         Ok(KnowledgePack { story_id: story.story_id.clone(), pack_id, cached, found })
     }
 

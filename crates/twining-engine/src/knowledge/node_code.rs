@@ -5,6 +5,7 @@ use std::time::Instant;
 use twining_model::{AnchorRole, AnchoredRecord, Scope};
 
 use super::graph::{KnowledgeGraph, KnowledgeNode};
+use super::retrieve::RetrieveOutcome;
 use super::update::{self, Operation};
 use crate::anchors::{CAPTURE_TIME, GivenPlace, NamedCode, Rebinding};
 use crate::engine::Engine;
@@ -33,6 +34,15 @@ impl Engine {
             found.extend(self.rebind(AnchoredRecord::Node(id.clone()), &named, until)?);
         }
         Ok(found)
+    }
+
+    /// Says of each node whose code is in doubt how that is.
+    pub(super) fn label_nodes(&self, found: &mut RetrieveOutcome) -> Result<(), Failure> {
+        let ids = found.hits.iter().chain(&found.neighbors);
+        let records: Vec<AnchoredRecord> = ids.cloned().map(AnchoredRecord::Node).collect();
+        let notes = self.doubted_code(&records)?.into_iter();
+        found.code = notes.map(|(record, note)| (record.id().to_owned(), note)).collect();
+        Ok(())
     }
 
     /// The files and definitions of a node's path. A pattern names no file.

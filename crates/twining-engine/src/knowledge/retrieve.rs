@@ -1,6 +1,6 @@
 //! Retrieval: the nodes a few words are about, and those around them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,7 @@ use twining_store::{NodeIndex, StoreError, terms};
 
 use super::draw;
 use super::graph::{KnowledgeEdge, KnowledgeGraph};
+use crate::anchors::CodeNote;
 use crate::fields::{self, is_zero};
 use crate::input_types::LEVELS;
 
@@ -63,6 +64,10 @@ pub struct RetrieveOutcome {
     /// What the caller should know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Nodes whose code is doubtful, gone, or not at its place: check before relying on them.
+    // Never read back: a cached pack is labelled anew.
+    #[serde(skip_deserializing, skip_serializing_if = "BTreeMap::is_empty")]
+    pub code: BTreeMap<String, CodeNote>,
 }
 
 /// A search that makes sense.

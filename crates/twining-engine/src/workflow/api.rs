@@ -8,7 +8,7 @@ use std::time::Instant;
 use twining_model::{AnchorRole, AnchoredRecord, EvidenceSource, Scope, limits};
 use twining_store::{Documents, Durability, FeatureListFile};
 
-use crate::anchors::{CAPTURE_TIME, GivenPlace, NamedCode, Rebinding};
+use crate::anchors::{CAPTURE_TIME, CodeNotes, GivenPlace, NamedCode, Rebinding};
 use crate::caller::Caller;
 use crate::engine::Engine;
 use crate::failure::Failure;
@@ -51,6 +51,10 @@ impl Engine {
                 read_features(&feature_file, *status, id.as_deref(), [*offset, *limit])?;
             let log = RunLog::read(&feature_file.runs);
             self.add_evidence(checkout, &log, &mut outcome.features, id.is_some())?;
+            let mut notes = self.code_of_features(outcome.features.iter().map(|it| &it.feature))?;
+            for listed in &mut outcome.features {
+                listed.code = notes.remove(&AnchoredRecord::Feature(listed.feature.id.clone()));
+            }
             return Ok(outcome);
         }
         let rules = self.step_rules()?;
@@ -84,6 +88,17 @@ impl Engine {
         let anchored = bound.iter().flat_map(Rebinding::anchored).collect();
         let unresolved = bound.iter().flat_map(Rebinding::unresolved).collect();
         Ok(FeaturesOutcome { redacted, anchored, unresolved, ..outcome })
+    }
+
+    /// How the code of features is, where it is doubtful or worse. Who works on one changes its code.
+    fn code_of_features<'f>(
+        &self,
+        features: impl Iterator<Item = &'f Feature>,
+    ) -> Result<CodeNotes, Failure> {
+        let idle = features.filter(|feature| feature.status != FeatureStatus::InProgress);
+        let records: Vec<AnchoredRecord> =
+            idle.map(|feature| AnchoredRecord::Feature(feature.id.clone())).collect();
+        self.doubted_code(&records)
     }
 
     /// Looks up files that are set for a feature; none if there are none.
@@ -162,7 +177,9 @@ impl Engine {
             .map(|role| self.prompt_for(user, role, &next, &feature_file));
         let counts = list.as_ref().map(FeatureCounts::of).unwrap_or_default();
         let problems = next.problems.iter().take(limits::LIST).cloned().collect();
+        let code = self.code_of_features(next.feature.into_iter())?.into_values().next();
         Ok(NextOutcome {
+            code,
             next: NextBrief::of(&next),
             role,
             details: next.feature.cloned(),

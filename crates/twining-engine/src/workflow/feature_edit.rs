@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use twining_model::{Change, DocumentText, InvalidInput, ProjectRoot, limits, text};
 use twining_store::FeatureListFile;
 
-use crate::anchors::{AnchoredPlace, UnresolvedName};
+use crate::anchors::{AnchoredPlace, CodeNote, UnresolvedName};
 use crate::caller::Stamp;
 use crate::failure::Failure;
 use crate::fields;
@@ -145,11 +145,14 @@ pub struct ListedFeature {
     /// Its files, if one feature is asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub file_states: Vec<WatchedFile>,
+    /// How the code of its files is, if that is doubtful, gone, or not at its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<CodeNote>,
 }
 
 impl From<Feature> for ListedFeature {
     fn from(feature: Feature) -> Self {
-        Self { feature, evidence: None, runs: Vec::new(), file_states: Vec::new() }
+        Self { feature, evidence: None, runs: Vec::new(), file_states: Vec::new(), code: None }
     }
 }
 

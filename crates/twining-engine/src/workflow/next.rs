@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use twining_model::{text, words};
 
+use crate::anchors::CodeNote;
 use crate::fields;
 use crate::workflow::evidence::RunLog;
 use crate::workflow::feature::{Feature, FeatureStatus};
@@ -295,6 +296,9 @@ pub struct NextOutcome {
     /// The feature in full.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Feature>,
+    /// How the code of its files is, if that is doubtful, gone, or not at its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<CodeNote>,
     /// Markdown for the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,

@@ -16,6 +16,8 @@ use crate::locate_project::{FOLDER, ProjectLocation};
 use crate::project::{self, Project};
 use crate::render::command_error::CommandError;
 
+const DAY_MS: i64 = 24 * 60 * 60 * 1000;
+
 /// A project as it was.
 pub(crate) struct PastProject {
     /// Its memory, to be read only.
@@ -30,7 +32,7 @@ impl PastProject {
         let git = Git::at(&located.checkout);
         let commit = git
             .resolve_commit(when)
-            .or_else(|| Time::parse(AS_OF, when).ok().and_then(|at| git.commit_before(at)))
+            .or_else(|| git.commit_before(parsed_time(when)?))
             .ok_or_else(|| {
                 CommandError::refused(
                     &InvalidInput::new(
@@ -54,6 +56,13 @@ impl PastProject {
         let past = ProjectLocation { place, checkout: located.checkout, main: None };
         Ok(Self { project: Project::at_commit(past, commit)?, _folder: folder })
     }
+}
+
+/// A time as it is given; of a day its end.
+fn parsed_time(when: &str) -> Option<Time> {
+    let at = Time::parse(AS_OF, when).ok()?;
+    let is_day = when.trim().len() == "2026-11-18".len();
+    Some(if is_day { Time::from_ms(at.as_ms() + DAY_MS - 1) } else { at })
 }
 
 /// Writes a file of the memory, whose path git checked when it was committed; one that leaves the

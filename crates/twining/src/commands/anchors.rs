@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Command, ValueHint};
 use twining_engine::{
-    AnchoredPlace, CodeNote, CodeState, ConfirmInput, ConfirmOutcome, DriftInput, DriftKind,
-    DriftOutcome, Failure, ReanchorInput, ReanchorOutcome, UnresolvedName, drift_sarif,
+    AnchoredPlace, CodeNote, CodeState, ConfirmInput, ConfirmOutcome, ConfirmedRecord, DriftInput,
+    DriftKind, DriftOutcome, Failure, ReanchorInput, ReanchorOutcome, UnresolvedName, drift_sarif,
 };
 use twining_model::InvalidInput;
 
@@ -24,7 +24,7 @@ impl Verb for ConfirmInput {
     const ABOUT: &'static str =
         "Say that records still hold after their code changed. Read the code first.";
     const EXAMPLE: &'static str =
-        "twining confirm 01M7EB3QWY4C5CPJF6982ZJQ18 --reason \"argon2 now, same cost\"";
+        "twining confirm 01M7EB3QWY4C5CPJF6982ZJQ18 --why \"argon2 now, same cost\"";
     const EFFECT: Effect = Effect::Adds;
     const WORDS: &'static [&'static str] = &["ids"];
 
@@ -42,7 +42,9 @@ impl Verb for ConfirmInput {
             page.line([dim("nothing to confirm")]);
         }
         for record in &outcome.confirmed {
-            page.line([good("confirmed"), plain(&record.id), places(&record.anchored)]);
+            let said =
+                if record.anchored.is_empty() { bad("not confirmed") } else { good("confirmed") };
+            page.line([said, plain(&record.id), places(&record.anchored)]);
             if record.unread {
                 page.line([warn("  this session did not read that code")]);
             }
@@ -50,9 +52,22 @@ impl Verb for ConfirmInput {
                 page.line([
                     warn("  gone:"),
                     place(gone),
-                    dim(format!("twining reanchor {} --at '{gone}' --to PATH#NAME", record.id)),
+                    dim(format!(
+                        "twining reanchor {} --at '{gone}' --to PATH#NAME, or --release if it holds without it",
+                        record.id
+                    )),
                 ]);
             }
+        }
+        show_written_to(outcome.written_to.as_deref(), page);
+    }
+
+    fn ending(outcome: &ConfirmOutcome) -> ExitStatus {
+        let is_gone = |record: &ConfirmedRecord| record.anchored.is_empty();
+        if outcome.confirmed.iter().any(is_gone) {
+            ExitStatus::FoundProblems
+        } else {
+            ExitStatus::Done
         }
     }
 }
@@ -74,14 +89,25 @@ impl Verb for ReanchorInput {
 
     fn show(outcome: &ReanchorOutcome, page: &mut TextPage) {
         match &outcome.to {
-            Some(to) => page.line([
-                good("anchored"),
-                plain(&outcome.id),
-                place(to),
-                dim(format!("was {}", outcome.from)),
-            ]),
-            None => page.line([good("released"), plain(&outcome.id), place(&outcome.from)]),
+            Some(to) => {
+                let mut line = vec![good("anchored"), plain(&outcome.id), place(to)];
+                line.extend(outcome.from.iter().map(|from| dim(format!("was {from}"))));
+                page.line(line);
+            }
+            None => {
+                let mut line = vec![good("released"), plain(&outcome.id)];
+                line.extend(outcome.from.iter().map(place));
+                page.line(line);
+            }
         }
+        show_written_to(outcome.written_to.as_deref(), page);
+    }
+}
+
+/// Where to commit what a linked worktree wrote.
+fn show_written_to(folder: Option<&str>, page: &mut TextPage) {
+    if let Some(folder) = folder {
+        page.line([dim("worktrees share one memory: commit `.twining/` in"), place(folder)]);
     }
 }
 
@@ -116,6 +142,10 @@ impl Verb for DriftInput {
     }
 
     fn show(outcome: &DriftOutcome, page: &mut TextPage) {
+        if outcome.unchecked > 0 {
+            let left = count(outcome.unchecked, "anchor");
+            page.line([warn(format!("{left} not looked for: there was no time"))]);
+        }
         if outcome.findings.is_empty() {
             page.line([
                 good("nothing drifted"),
@@ -145,19 +175,12 @@ impl Verb for DriftInput {
             let assumed = finding.assumed.then(|| ASSUMED.to_owned());
             let about = [Some(finding.at.clone()), to, finding.reason.clone(), confirmed, assumed];
             page.block(4, &about.into_iter().flatten().collect::<Vec<_>>().join(" "));
+            if !finding.settle.is_empty() && finding.confirmed_in.is_none() {
+                page.block(4, &format!("→ {}", finding.settle));
+            }
         }
         if outcome.omitted_count > 0 {
             page.line([dim(format!("{} more", outcome.omitted_count))]);
-        }
-        if let Some(first) = outcome
-            .findings
-            .iter()
-            .find(|found| found.became > DriftKind::Moved && found.confirmed_in.is_none())
-        {
-            let id = &first.id;
-            page.line([dim(format!(
-                "still true: twining confirm {id}; not any more: twining reconsider {id}, or decide anew with --supersedes {id}"
-            ))]);
         }
     }
 
@@ -186,9 +209,13 @@ pub(super) fn code_line(note: &CodeNote) -> Vec<StyledText> {
 pub(super) fn code_hint(id: &str, note: &CodeNote) -> Option<StyledText> {
     match note.state {
         CodeState::Doubtful => {
-            Some(dim(format!("→ twining confirm {id} · twining reconsider {id}")))
+            Some(dim(format!("→ twining confirm {id} · twining reconsider {id} --why \"…\"")))
         }
-        CodeState::Orphaned => Some(dim(format!("→ twining reanchor {id} --to PATH#NAME"))),
+        CodeState::Unbound => Some(dim(format!("→ twining reanchor {id} --to PATH#NAME"))),
+        CodeState::Orphaned => {
+            let at = &note.at;
+            Some(dim(format!("→ twining reanchor {id} --at '{at}' --to PATH#NAME")))
+        }
         _ => None,
     }
 }
@@ -208,7 +235,7 @@ pub(super) fn show_anchors(
             [] => String::new(),
             near => format!("; did you mean {}?", near.join(", ")),
         };
-        page.line([warn(format!("not found in the code: {}{near}", name.name))]);
+        page.line([warn(format!("not bound to code: {}{near}", name.name))]);
     }
     if !beside.is_empty() {
         page.line([dim("also on this code:"), plain(beside.join(", "))]);

@@ -105,12 +105,14 @@ impl Verb for AssembleInput {
             vec![dim(&handoff.id), plain(&handoff.source_agent), strong(&handoff.summary)]
         });
         rows::section(page, "Open handoffs", waiting);
-        if context.omitted_count > 0 {
-            page.heading(format!(
-                "{} left out to fit the token budget",
-                count(context.omitted_count, "record")
-            ));
-            page.table(2, context.omitted.iter().map(omitted_row));
+        let (without_code, over_budget): (Vec<_>, Vec<_>) =
+            context.omitted.iter().partition(|left| left.code.is_some());
+        let gone = without_code.iter().map(|left| omitted_row(left));
+        rows::section(page, "Their code is gone, or on another branch", gone);
+        let over = context.omitted_count - without_code.len() as u64;
+        if over > 0 {
+            page.heading(format!("{} left out to fit the token budget", count(over, "record")));
+            page.table(2, over_budget.into_iter().map(omitted_row));
         }
         let costs = context.sections.iter().map(|section| {
             let name = section.section.replace('_', " ");
@@ -128,6 +130,7 @@ impl Verb for AssembleInput {
 /// A record that is left out, and why where that was asked for.
 fn omitted_row(left: &OmittedRecord) -> Vec<StyledText> {
     let mut row = vec![dim(&left.id), dim(&left.summary)];
+    row.extend(left.code.map(|state| warn(state.as_str())));
     if let Some(explained) = &left.explained {
         let because = match explained.because {
             OmissionReason::LessRelevant => "less relevant",
@@ -135,6 +138,7 @@ fn omitted_row(left: &OmittedRecord) -> Vec<StyledText> {
             OmissionReason::Superseded => "superseded",
             OmissionReason::Overridden => "overridden",
             OmissionReason::Repeats => "says the same as another",
+            OmissionReason::Code => "its code is gone, or on another branch",
         };
         row.push(dim(if explained.listed { "by a line" } else { "not told" }));
         row.push(plain(format!("{because}, {:.2}", explained.score)));
@@ -154,6 +158,9 @@ fn show_entries(
     for entry in entries {
         page.table(2, [vec![dim(&entry.id), place(&entry.scope), style(entry.summary.clone())]]);
         page.block(4, entry.detail.as_deref().unwrap_or_default());
+        if let Some(note) = &entry.code {
+            page.table(4, [code_line(note)]);
+        }
     }
 }
 

@@ -26,6 +26,15 @@ pub(super) fn editor() -> Option<String> {
     named.filter(|editor| !editor.trim().is_empty())
 }
 
+/// The person's editor on a line of a file, through a shell, as git does it: an editor may be named
+/// with its flags.
+pub(super) fn editor_at(file: &str, line: usize) -> Command {
+    let editor = editor().unwrap_or_else(|| "vi".to_owned());
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("{editor} \"$@\""), "editor", &format!("+{line}"), file]);
+    command
+}
+
 /// Lets the person write what is given, and more.
 pub(super) fn edit(given: Map<String, Value>) -> Result<Map<String, Value>, CommandError> {
     let failed = |error: io::Error| CommandError::of_error("EDITOR", &error);

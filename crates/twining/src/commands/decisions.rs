@@ -465,9 +465,15 @@ impl Verb for OverrideInput {
             page.line([dim("replaced by"), plain(id)]);
         }
         if outcome.authority == Authority::Claimed {
-            page.line([warn("unconfirmed: a person must repeat it at a terminal to confirm it")]);
+            page.line([warn(unconfirmed(outcome.hint))]);
         }
     }
+}
+
+/// What is left to do about what nobody has confirmed.
+fn unconfirmed(hint: Option<&str>) -> String {
+    let anybody = "a person must repeat it at a terminal to confirm it";
+    format!("unconfirmed: {}", hint.unwrap_or(anybody))
 }
 
 /// Refuses an override that only an agent claims, where the policy wants a person's word.
@@ -528,7 +534,7 @@ impl Verb for PromoteInput {
         let rivals = outcome.overridden.iter().map(|id| vec![good("overridden"), plain(id)]);
         page.table(0, promoted.chain(before).chain(rivals).chain(refused));
         if outcome.authority == Some(Authority::Claimed) && !outcome.overridden.is_empty() {
-            page.line([warn("unconfirmed: a person must repeat it at a terminal to confirm it")]);
+            page.line([warn(unconfirmed(outcome.hint))]);
         }
         let ids = |ids: &[Id]| ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         for DecisionRivals { id, rivals } in &outcome.contested {
@@ -711,6 +717,7 @@ mod tests {
                     overridden,
                     old_summary: "Use JWT".to_owned(),
                     authority,
+                    hint: None,
                     replacement: None,
                     also_overridden: vec![],
                     redacted: vec![],

@@ -47,6 +47,9 @@ fn show_found(found: &RetrieveOutcome, page: &mut TextPage) {
     if found.omitted_edges > 0 {
         page.line([dim(format!("// {} more edges between them did not fit", found.omitted_edges))]);
     }
+    for (node, note) in &found.code {
+        page.line([warn(format!("// {node}: `{}` is {}", note.at, note.brief()))]);
+    }
     if let Some(note) = &found.note {
         page.line([warn(format!("// {}", with_command_names(note)))]);
     }

@@ -28,6 +28,7 @@ use crate::verbs::verb::VerbGroup::{
 mod agents;
 mod anchors;
 pub(crate) mod audit;
+mod audit_keys;
 mod blackboard;
 mod context;
 mod decision_form;

@@ -12,7 +12,7 @@ use twining_model::limits;
 use twining_store::disk;
 use twining_store::git::{BranchChanges, Git};
 
-use crate::commands::anchors::show_anchors;
+use crate::commands::anchors::{code_line, show_anchors};
 use crate::project::CommandContext;
 use crate::render::text_page::{
     StyledText, TextPage, bad, dim, good, place, plain, strong, warn, when,
@@ -50,6 +50,12 @@ impl Verb for FeaturesInput {
         let is_whole =
             |listed: &&ListedFeature| !listed.runs.is_empty() || !listed.file_states.is_empty();
         outcome.features.iter().filter(is_whole).for_each(|listed| show_evidence(listed, page));
+        for listed in &outcome.features {
+            if let Some(note) = &listed.code {
+                page.line([plain(format!("{}:", listed.feature.id)), dim("its code is")]);
+                page.table(4, [code_line(note)]);
+            }
+        }
         super::rows::truncated_note(
             page,
             outcome.truncated,
@@ -133,6 +139,9 @@ impl Verb for NextInput {
             "{} pending, {} in progress, {} completed, {} tested, {} blocked",
             counts.pending, counts.in_progress, counts.completed, counts.tested, counts.blocked
         ))]);
+        if let Some(note) = &outcome.code {
+            page.table(2, [code_line(note)]);
+        }
         outcome.problems.iter().for_each(|problem| page.line([warn("problem:"), plain(problem)]));
         if let Some(prompt) = &outcome.prompt {
             page.blank();

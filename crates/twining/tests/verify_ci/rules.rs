@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use twining_testcases::each;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::verify_ci::team::{ADA, BOT, HOOKS, POLICY, Team, features};
 
@@ -504,8 +504,15 @@ fn use_argon2(team: &Team) {
 fn a_decision_that_loses_its_code_fails_the_check_until_somebody_answers() {
     let (team, id) = with_a_decision_on_code();
     team.request(&[], use_argon2).found(&["code error src/hash.ts:1"]);
-    team.request(&[], |team| drop(team.git(&team.work(), &["rm", "-q", "src/hash.ts"])))
-        .found(&["code error src/hash.ts"]);
+    let remove = |team: &Team| drop(team.git(&team.work(), &["rm", "-q", "src/hash.ts"]));
+    team.request(&[], remove).found(&["code error src/hash.ts"]);
+    // Code that is gone cannot be confirmed.
+    team.request(&[], |team| {
+        remove(team);
+        team.commit(ADA, &format!("no hash\n\nTwining-Confirms: {id}"));
+        team.write("docs/hash.md", "none\n");
+    })
+    .found(&["code error src/hash.ts"]);
     type Answer = fn(&Team, &str);
     let answers: [(&str, Answer); 4] = [
         ("confirm", |team, id| drop(team.twining(&["confirm", id, "--json"]))),
@@ -553,4 +560,40 @@ fn code_that_moves_reformats_or_was_doubtful_before_fails_nothing() {
     team.git(&team.work(), &["push", "-q", "origin", "main"]);
     team.request(&[], |team| team.edit("src/hash.ts", "digest.toString()", "digest.toJSON()"))
         .is_clean();
+}
+
+#[test]
+fn code_that_moved_before_and_is_rewritten_now_fails_the_check() {
+    let (team, _) = with_a_decision_on_code();
+    team.write("src/auth.ts", &format!("// passwords\n{HASH}"));
+    team.write("src/hash.ts", "export const moved = true;\n");
+    team.commit(ADA, "move");
+    team.git(&team.work(), &["push", "-q", "origin", "main"]);
+    team.request(&[], |team| team.edit("src/hash.ts", "true", "1")).is_clean();
+    team.request(&[], |team| team.edit("src/auth.ts", "bcrypt.hashSync", "argon2.hashSync"))
+        .found(&["code error src/auth.ts:2"]);
+    team.request(&[], |team| drop(team.git(&team.work(), &["rm", "-q", "src/auth.ts"])))
+        .found(&["code error src/auth.ts"]);
+}
+
+#[test]
+fn an_anchor_of_other_token_rules_is_judged_from_what_was_seen_or_told_as_not_compared() {
+    let (team, _) = with_a_decision_on_code();
+    let anchors = team.read(".twining/anchors.jsonl");
+    let mut anchor: Value = serde_json::from_str(anchors.trim()).expect("one line");
+    (anchor["v"], anchor["sig"], anchor["body"]) = (json!(999), json!("0"), json!("0"));
+    let rewrite = |anchor: &Value| {
+        team.git(&team.work(), &["checkout", "-q", "main"]);
+        team.write(".twining/anchors.jsonl", &format!("{anchor}\n"));
+        team.commit(ADA, "other rules");
+        team.git(&team.work(), &["push", "-q", "origin", "main"]);
+    };
+    rewrite(&anchor);
+    team.request(&[], |team| team.edit("src/hash.ts", "digest.toString()", "digest.toJSON()"))
+        .is_clean();
+    team.request(&[], use_argon2).found(&["code error src/hash.ts:1"]);
+    anchor["seen"]["blob"] = json!("0123456789012345678901234567890123456789");
+    rewrite(&anchor);
+    let blind = team.request(&[], use_argon2);
+    assert_eq!((blind.code, blind.told()), (0, vec!["code note ".to_owned()]), "{blind:?}");
 }

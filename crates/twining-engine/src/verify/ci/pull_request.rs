@@ -1,9 +1,14 @@
 //! A pull request as the rules see it: what changed, and what the base says.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
 
+use twining_model::Anchor;
+use twining_store::code::{DefinitionSearch, SeenDefinition, find_moved_in_history};
 use twining_store::git::{GitRange, TreeEntry};
 use twining_store::{Config, feature_list_paths, knowledge_path, maestro_knowledge_path};
+
+use crate::anchors::not_merged;
 
 /// The folder of the records, with its slash.
 pub(super) const MEMORY: &str = ".twining/";
@@ -58,6 +63,12 @@ pub struct RecordCommit {
 /// Reads objects that only some rules need.
 type ReadObjects<'r> = dyn Fn(&[&str]) -> HashMap<String, Vec<u8>> + 'r;
 
+/// Finds where a commit has a definition, within some time.
+type FindDefinition<'r> = dyn Fn(&SeenDefinition, &str, Duration) -> DefinitionSearch + 'r;
+
+/// Picks the anchors that another branch wrote about code of its own.
+type NotMerged<'r> = dyn Fn(&[&Anchor]) -> BTreeSet<String> + 'r;
+
 /// Everything the rules look at.
 pub struct PullRequest<'r> {
     /// The commit that the rules come from.
@@ -78,6 +89,12 @@ pub struct PullRequest<'r> {
     pub confirmed: BTreeSet<String>,
     /// Reads objects of those commits.
     pub objects: Box<ReadObjects<'r>>,
+    /// Reads files of the merge base, by their paths.
+    pub base_sources: Box<ReadObjects<'r>>,
+    /// Looks for where a commit has code that moved before it.
+    pub moved_until: Box<FindDefinition<'r>>,
+    /// Picks the anchors that another worktree wrote about code which the head never had; their ids.
+    pub not_merged: Box<NotMerged<'r>>,
 }
 
 impl<'r> PullRequest<'r> {
@@ -138,6 +155,16 @@ impl<'r> PullRequest<'r> {
             commits: commits.collect(),
             confirmed: range.confirmed().into_keys().collect(),
             objects: Box::new(|objects| range.blobs(objects.iter().copied())),
+            base_sources: Box::new(|paths| base_sources(range, paths)),
+            moved_until: Box::new(|seen, commit, time| {
+                let git = range.project();
+                let found = git.map(|git| find_moved_in_history(&git, seen, commit, time));
+                found.and_then(Result::ok).unwrap_or(DefinitionSearch::Unknown)
+            }),
+            not_merged: Box::new(|anchors| {
+                let git = range.project();
+                git.map(|git| not_merged(&git, &range.head, anchors)).unwrap_or_default()
+            }),
         }
     }
 
@@ -163,6 +190,16 @@ impl<'r> PullRequest<'r> {
         knowledge_path(&chosen, is_elsewhere)
             .unwrap_or_else(|_| ".twining/knowledge.dot".to_owned())
     }
+}
+
+fn base_sources(range: &GitRange, paths: &[&str]) -> HashMap<String, Vec<u8>> {
+    let wanted: BTreeSet<&str> = paths.iter().copied().collect();
+    let files = range.files(&range.merge_base, "");
+    let files: Vec<&TreeEntry> =
+        files.iter().filter(|file| wanted.contains(file.path.as_str())).collect();
+    let blobs = range.blobs(files.iter().map(|file| file.object.as_str()));
+    let read = |file: &&TreeEntry| Some((file.path.clone(), blobs.get(&file.object)?.clone()));
+    files.iter().filter_map(read).collect()
 }
 
 /// Whether a file of the base may hold a rule.

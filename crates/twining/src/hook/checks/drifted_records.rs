@@ -51,15 +51,13 @@ fn notices(engine: &Engine, before: &str, is_staged: bool, changed: &[String]) -
 }
 
 fn notice(finding: &DriftFinding) -> CheckNotice {
-    let DriftFinding { id, summary, at, .. } = finding;
+    let DriftFinding { id, summary, at, settle, .. } = finding;
     let what = match finding.became {
         DriftKind::Orphaned => "removed",
         DriftKind::Doubtful | DriftKind::Moved => "changed",
     };
     let reason = finding.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-    let text = format!(
-        "You {what} `{at}`{reason}. [{id}] says: {summary}. If that still holds: `twining confirm {id}`. If not: `twining reconsider {id}`, or decide anew with `supersedes: {id}`."
-    );
+    let text = format!("You {what} `{at}`{reason}. [{id}] says: {summary}. Settle it: {settle}.");
     CheckNotice {
         rule: RULE.to_owned(),
         path: Some(at.split('#').next().unwrap_or(at).to_owned()),

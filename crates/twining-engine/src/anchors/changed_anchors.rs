@@ -1,0 +1,175 @@
+//! Which anchors a change of code concerns: those whose definition stood in a changed file before
+//! it, also where it moved there earlier and nobody accepted that yet.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use twining_model::{Anchor, Place};
+use twining_store::View;
+use twining_store::code::{
+    CodeIndex, CodeVersion, DefinitionSearch, MAX_SEARCH_TIME, READING_TIME,
+    SeenDefinition as SeenInCommit,
+};
+
+use crate::anchors::assumed::AnchorLookup;
+use crate::anchors::freshness::{Judging, seen_definition};
+use crate::anchors::lookup::{all_anchors, place_of};
+use crate::engine::Engine;
+use crate::failure::Failure;
+
+/// How long a question looks for what moved before the change.
+const SEARCHING_TIME: Duration = Duration::from_secs(5);
+/// How long records from before may be looked up.
+const ASSUMING_TIME: Duration = Duration::from_secs(2);
+
+/// How far a question goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DriftDepth {
+    /// What is known of moves; a hook waits for no more.
+    Known,
+    /// What moved unnoticed is looked for.
+    Searched,
+}
+
+/// An anchor, and where its definition stood before the change.
+pub(super) struct StandingAnchor {
+    pub(super) anchor: Anchor,
+    pub(super) place: Place,
+}
+
+/// The anchors of a change.
+#[derive(Default)]
+pub(super) struct ChangedAnchors {
+    pub(super) standing: Vec<StandingAnchor>,
+    /// How many there was no time to look for.
+    pub(super) unchecked: u64,
+}
+
+impl Engine {
+    /// The anchors whose definitions stood in one of these files before a change.
+    pub(super) fn changed_anchors<'c>(
+        &self,
+        code: &'c CodeIndex,
+        view: &View<'_>,
+        version: &CodeVersion,
+        changed: &BTreeSet<String>,
+        depth: DriftDepth,
+    ) -> Result<(ChangedAnchors, Judging<'c>), Failure> {
+        let mut anchors = Vec::new();
+        let time = match depth {
+            DriftDepth::Known => {
+                for path in changed {
+                    anchors.extend(view.anchors().in_file(path)?);
+                    for id in code.moved_into(path)? {
+                        anchors.extend(view.anchors().get(&id)?);
+                    }
+                }
+                READING_TIME
+            }
+            DriftDepth::Searched => {
+                anchors = all_anchors(view)?;
+                ASSUMING_TIME
+            }
+        };
+        let lookup = AnchorLookup::new(Some(code), view, Instant::now() + time);
+        for path in changed {
+            anchors.extend(lookup.assumed_in(path)?);
+            anchors.extend(lookup.let_go_elsewhere(path)?);
+        }
+        self.queue_unbound(lookup);
+        let mut known = BTreeSet::new();
+        anchors.retain(|anchor| known.insert(anchor.id.clone()));
+        let paths: BTreeSet<String> =
+            anchors.iter().map(|anchor| anchor.at.path().to_owned()).collect();
+        let before = Judging::at(code, version.clone(), &paths.into_iter().collect::<Vec<_>>())?;
+        let mut found = ChangedAnchors::default();
+        let mut search = PlaceSearch::new(code, version, depth);
+        for anchor in anchors {
+            let place = match before.has(&anchor.at)? {
+                true => Some(anchor.at.clone()),
+                false => match search.place(&anchor, &before)? {
+                    PlaceBefore::At(place) => Some(place),
+                    PlaceBefore::Nowhere => None,
+                    PlaceBefore::NotLookedFor => {
+                        found.unchecked += 1;
+                        None
+                    }
+                },
+            };
+            if let Some(place) = place.filter(|place| changed.contains(place.path())) {
+                found.standing.push(StandingAnchor { anchor, place });
+            }
+        }
+        Ok((found, before))
+    }
+}
+
+/// Where a definition was before a change that was not where it had been seen.
+enum PlaceBefore {
+    At(Place),
+    Nowhere,
+    NotLookedFor,
+}
+
+/// Looks for where definitions were at one commit.
+struct PlaceSearch<'c> {
+    code: &'c CodeIndex,
+    commit: Option<&'c str>,
+    depth: DriftDepth,
+    until: Instant,
+    /// Which commits lead to that one.
+    earlier: BTreeMap<String, bool>,
+}
+
+impl<'c> PlaceSearch<'c> {
+    fn new(code: &'c CodeIndex, version: &'c CodeVersion, depth: DriftDepth) -> Self {
+        let commit = match version {
+            CodeVersion::Commit(commit) => Some(commit.as_str()),
+            CodeVersion::Checkout | CodeVersion::Staged => None,
+        };
+        let (until, earlier) = (Instant::now() + SEARCHING_TIME, BTreeMap::new());
+        Self { code, commit, depth, until, earlier }
+    }
+
+    fn place(&mut self, anchor: &Anchor, before: &Judging<'_>) -> Result<PlaceBefore, Failure> {
+        let Some(commit) = self.commit else { return Ok(PlaceBefore::Nowhere) };
+        let here = self.code.moved(&anchor.id, commit)?;
+        let last = self.code.last_moved(&anchor.id)?.map(|(_, known)| known);
+        for known in here.into_iter().chain(last) {
+            match known.place.as_deref().map(str::parse::<Place>) {
+                Some(Ok(place)) if before.has(&place)? => return Ok(PlaceBefore::At(place)),
+                None if known.commit.is_some_and(|gone| self.is_earlier(&gone, commit)) => {
+                    return Ok(PlaceBefore::Nowhere);
+                }
+                _ => {}
+            }
+        }
+        // A record that the change itself made is bound to what the change made.
+        let seen_in = anchor.seen.commit.clone().filter(|seen| self.is_earlier(seen, commit));
+        let (DriftDepth::Searched, Some(seen_in)) = (self.depth, seen_in) else {
+            return Ok(PlaceBefore::Nowhere);
+        };
+        let left = self.until.saturating_duration_since(Instant::now()).min(MAX_SEARCH_TIME);
+        if left.is_zero() {
+            return Ok(PlaceBefore::NotLookedFor);
+        }
+        let Some(definition) = seen_definition(self.code, anchor)? else {
+            return Ok(PlaceBefore::NotLookedFor);
+        };
+        let path = anchor.at.path().to_owned();
+        let seen = SeenInCommit { path, definition, commit: seen_in };
+        Ok(match self.code.find_moved_until(&seen, commit, left)? {
+            DefinitionSearch::Found { path, name, nth, .. } => match place_of(&path, &name, nth) {
+                Some(place) if before.has(&place)? => PlaceBefore::At(place),
+                _ => PlaceBefore::Nowhere,
+            },
+            DefinitionSearch::Nowhere { .. } => PlaceBefore::Nowhere,
+            DefinitionSearch::Unknown => PlaceBefore::NotLookedFor,
+        })
+    }
+
+    fn is_earlier(&mut self, seen: &str, commit: &str) -> bool {
+        let git = self.code.git();
+        *self.earlier.entry(seen.to_owned()).or_insert_with(|| git.is_before(seen, commit))
+    }
+}
