@@ -7,6 +7,7 @@ use serde_json::Value;
 use twining_testcases::each;
 
 use crate::anchors::{HASH, Shop};
+use crate::common::Ran;
 use crate::common::repository::Repository;
 use crate::common::terminal::typed_at_terminal;
 
@@ -210,4 +211,191 @@ fn a_fix_is_shown_first_and_written_only_after_a_yes() {
     shown(&fixed.stderr);
     assert_eq!(repository.read("CLAUDE.md"), before.replace("jwt.rs", "token.rs"));
     assert_eq!(found(&audited(&repository)), Vec::<String>::new());
+}
+
+/// A memory with a decision whose code changed and an entry that says nothing, and a `CLAUDE.md`
+/// with a file that is gone and one that moved.
+fn something_of_each() -> (Shop, String) {
+    let shop = Shop::new();
+    shop.write("src/jwt.rs", "pub fn jwt(claims: u64) -> u64 { claims * 31 }\n");
+    shop.write("src/sum.rs", "pub fn sum(n: u64) -> u64 { n ^ 0x5bd1_e995 }\n");
+    shop.write("CLAUDE.md", "# Rules\n\nSums are made in `src/sum.rs`.\n\nTokens: `src/jwt.rs`.\n");
+    shop.repository.commit("files");
+    shop.repository.git(&["mv", "src/jwt.rs", "src/token.rs"]);
+    shop.repository.git(&["rm", "-q", "src/sum.rs"]);
+    shop.use_argon2();
+    let junk = post(&shop, "hmm");
+    shop.repository.commit("changes");
+    (shop, junk)
+}
+
+fn asked(shop: &Shop, typed: &str) -> Ran {
+    let mut command =
+        shop.repository.command_in(&shop.repository.path("shop"), &["audit", "--ask"]);
+    // An editor that deletes the line it is opened at.
+    shop.repository.program("delete-line", "sed -i \"${1#+}d\" \"$2\"");
+    command.env("EDITOR", shop.repository.path("bin").join("delete-line"));
+    typed_at_terminal(command, typed)
+}
+
+#[test]
+fn a_person_at_a_terminal_settles_each_finding_with_a_key() {
+    let (shop, junk) = something_of_each();
+    let before = found(&audited(&shop.repository));
+    let of_decision = format!("stale decision:{}", shop.decision);
+    let of_junk = format!("junk entry:{junk}");
+    assert_eq!(before, [&of_decision, "stale CLAUDE.md", "stale CLAUDE.md", &of_junk]);
+    // A key that is not offered asks again; keep the second; write the third, and say yes to that.
+    let ran = asked(&shop, "x\nc\nk\nr\nyes\nd\nsaid nothing");
+    assert_eq!(ran.code, 0, "{ran:?}");
+    assert!(ran.stdout.contains("4 settled"), "{ran:?}");
+    let report = audited(&shop.repository);
+    assert_eq!((found(&report), &report["summary"]["kept"]), (vec![], &1.into()), "{report:#}");
+    assert!(shop.repository.read("CLAUDE.md").contains("`src/token.rs`"));
+}
+
+#[test]
+fn a_finding_in_a_file_is_edited_at_its_line_or_left_for_later() {
+    let (shop, _) = something_of_each();
+    let ran = asked(&shop, "\ne\nq");
+    assert_eq!(ran.code, 3, "{ran:?}");
+    let text = shop.repository.read("CLAUDE.md");
+    assert_eq!(text, "# Rules\n\n\nTokens: `src/jwt.rs`.\n");
+}
+
+#[test]
+fn what_is_kept_in_a_file_is_silent_until_its_line_says_something_else() {
+    let (shop, _) = something_of_each();
+    let in_file = || {
+        let mut found = found(&audited(&shop.repository));
+        found.retain(|finding| finding == "stale CLAUDE.md");
+        found.len()
+    };
+    assert_eq!(in_file(), 2);
+    shop.repository.told(&["audit", "--keep", "CLAUDE.md:3"]);
+    assert_eq!(in_file(), 1);
+    shop.write("CLAUDE.md", "# Rules\n\nMore.\n\nSums are made in `src/sum.rs`.\n");
+    assert_eq!(in_file(), 0, "its line moved");
+    shop.write("CLAUDE.md", "# Rules\n\nTokens: `src/jwt.rs`.\n");
+    assert_eq!(in_file(), 1);
+    assert_eq!(shop.repository.run(&["audit", "--keep", "CLAUDE.md:9"]).code, 2);
+}
+
+#[test]
+fn every_finding_names_commands_with_keys_of_their_own() {
+    let (shop, _) = prepared();
+    for finding in audited(&shop.repository)["findings"].as_array().expect("a list") {
+        let commands = finding["commands"].as_array().expect("commands");
+        let keys: BTreeSet<&str> =
+            commands.iter().filter_map(|command| command["key"].as_str()).collect();
+        assert_eq!(keys.len(), commands.len(), "{finding:#}");
+        assert!(keys.len() > 1 && keys.contains("k") && !keys.contains("q"), "{finding:#}");
+    }
+}
+
+#[test]
+fn a_contradiction_is_settled_by_the_command_it_names() {
+    let shop = Shop::new();
+    let one = decide(&shop, "Compare hashes in constant time", "src/hash.rs");
+    decide(&shop, "Compare hashes as strings", "docs/");
+    let report = audited(&shop.repository);
+    assert_eq!(found(&report), [format!("contradictory decision:{one}")]);
+    let ran = asked(&shop, "p\nthe attack is real");
+    assert!(ran.stdout.contains("1 settled"), "{ran:?}");
+    assert_eq!(found(&audited(&shop.repository)), Vec::<String>::new());
+}
+
+#[test]
+fn nodes_and_features_say_where_their_code_is_in_doubt_and_are_audited() {
+    let shop = Shop::new();
+    shop.write("src/salt.rs", HASH);
+    let node = r#"{"op":"add_node","id":"hasher","type":"component","level":"architecture","status":"current","description":"Passwords are hashed with bcrypt","path":"src/hash.rs#hash_password"}"#;
+    shop.repository.told(&["knowledge", "update", "--op", node]);
+    let feature = ["features", "add", "F1", "--description", "Salted", "--file", "src/salt.rs"];
+    shop.repository.told(&feature);
+    shop.repository.commit("bound");
+    let told = |words: &[&str]| shop.repository.told(words);
+    assert_eq!(told(&["knowledge", "retrieve", "bcrypt"])["code"], Value::Null);
+    assert_eq!(told(&["next"])["code"], Value::Null);
+    shop.use_argon2();
+    shop.repository.git(&["rm", "-q", "src/salt.rs"]);
+    shop.repository.commit("changes");
+    each([&["knowledge", "retrieve", "bcrypt"][..], &["knowledge", "pack", "bcrypt"]], |words| {
+        // A pack is kept, and says how its code is now.
+        let told = [told(words), told(words)];
+        each(told, |told| assert_eq!(told["code"]["hasher"]["state"], "doubtful", "{told:#}"));
+    });
+    let is_gone = |code: &Value| ["missing", "orphaned"].iter().any(|gone| code["state"] == *gone);
+    each(
+        [told(&["features"])["features"][0]["code"].clone(), told(&["next"])["code"].clone()],
+        |code| {
+            assert!(is_gone(&code), "{code:#}");
+        },
+    );
+    let stale =
+        |record: &str| found(&audited(&shop.repository)).contains(&format!("stale {record}"));
+    assert!(stale("node:hasher"));
+    assert!(!stale("feature:F1"), "nobody began it");
+    told(&["confirm", "node:hasher"]);
+    assert!(!stale("node:hasher"));
+    each(["in_progress", "completed"], |status| {
+        told(&["features", "update", "F1", "--status", status]);
+    });
+    assert!(stale("feature:F1"));
+}
+
+#[test]
+fn a_name_that_is_nowhere_is_settled_by_binding_its_record_to_the_code() {
+    let shop = Shop::new();
+    let decided = shop.repository.told(&[
+        "decide",
+        "Rotate keys each week",
+        "--why",
+        "asked for by the auditors",
+        "--scope",
+        "src/",
+        "--file",
+        "src/never.rs",
+        "--affected-symbol",
+        "rotate_never",
+    ]);
+    let id = decided["id"].as_str().expect("has an id");
+    let finding = format!("unbound decision:{id}");
+    assert!(found(&audited(&shop.repository)).contains(&finding), "{decided}");
+    let doubted = shop.repository.run(&["reconsider", id, "--why", "is it still so?"]);
+    assert_eq!(doubted.code, 0, "{doubted:?}");
+    assert!(found(&audited(&shop.repository)).contains(&finding), "doubt leaves the name");
+    let bound = shop.repository.run(&["reanchor", id, "--to", "src/hash.rs#verify"]);
+    assert_eq!(bound.code, 0, "{bound:?}");
+    assert!(!found(&audited(&shop.repository)).contains(&finding), "it is bound");
+}
+
+#[test]
+fn a_name_that_was_bound_is_judged_by_its_code_and_a_wrong_path_costs_no_binding() {
+    let shop = Shop::new();
+    shop.write("src/hash.rs", &HASH.replace("hash_password", "digest_password"));
+    shop.repository.commit("rename");
+    let report = audited(&shop.repository);
+    assert_eq!(found(&report), Vec::<String>::new(), "{report}");
+    let words = ["decide", "Verify at once", "--why", "asked for", "--domain", "login"];
+    let files = ["--file", "src/hash.rs,src/hsah.rs", "--affected-symbol", "verify"];
+    let decided = shop.repository.told(&[&words[..], &files].concat());
+    let report = audited(&shop.repository);
+    let unbound = format!("unbound decision:{}", decided["id"].as_str().expect("has an id"));
+    assert_eq!(found(&report)[0], unbound, "{report}");
+    let fix = report["findings"][0]["fix"].as_str().expect("text");
+    assert!(fix.contains("twining override") && !fix.contains("reanchor"), "{fix}");
+}
+
+#[test]
+fn numbered_documents_are_paths_too() {
+    let repository = Repository::new();
+    repository.write("docs/adr/0003-redis.md", "# Redis\n");
+    repository.write("CLAUDE.md", "See `docs/adr/0003-redis.md`, not `docs/adr/0000-title.md`.\n");
+    repository.commit("start");
+    repository.git(&["rm", "-q", "docs/adr/0003-redis.md"]);
+    repository.commit("drop");
+    let report = audited(&repository);
+    assert_eq!(found(&report), ["stale CLAUDE.md"], "{report}");
+    assert_eq!(report["findings"][0]["claim"], "docs/adr/0003-redis.md", "{report}");
 }

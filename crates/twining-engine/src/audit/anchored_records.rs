@@ -6,23 +6,26 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use twining_model::{
     Anchor, AnchorEvent, AnchoredRecord, DecisionStatus, GENERAL_DOMAIN, Scope, Trust,
 };
+use twining_store::git::Git;
 use twining_store::{StoreError, View};
 
 use super::audited_record::{AuditedRecord, folded, short};
+use super::finding_commands::{
+    FindingCommand, accept, confirm, dismiss, endings, make_one, override_it, reanchor, release,
+    spelled,
+};
 use super::report::{AuditClass, AuditFinding, AuditReport};
 use crate::anchors::CodeState;
-use crate::blackboard::turns_meaning;
+use crate::blackboard::{SAME_MEANING, denies, turns_differ};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::search::LoadedIndex;
 
-/// Two texts so near each other say the same.
-const SAME: f64 = 0.95;
 /// Confirmations by agents after which a person should look.
 const CONFIRMED_OFTEN: usize = 3;
 
 /// Records whose code changed so that they may not hold, is gone, or is not at its place. Their
-/// ids.
+/// names.
 pub(super) fn stale_code(
     engine: &Engine,
     view: &View<'_>,
@@ -32,13 +35,20 @@ pub(super) fn stale_code(
 ) -> Result<HashSet<String>, Failure> {
     let names: Vec<AnchoredRecord> = records.iter().map(|record| record.name.clone()).collect();
     let (notes, blobs) = engine.searched_code(view, &names, is_time_up)?;
+    let is_shallow = engine.code().is_some_and(|code| code.git().is_shallow());
     let mut found = HashSet::new();
     for record in records {
         let Some(note) = notes.get(&record.name) else { continue };
-        if !matches!(note.state, CodeState::Doubtful | CodeState::Orphaned | CodeState::Missing) {
+        // What a shallow clone cannot look for may be there.
+        let is_lost = match note.state {
+            CodeState::Doubtful | CodeState::Orphaned => true,
+            CodeState::Missing => !is_shallow,
+            _ => false,
+        };
+        if !is_lost {
             continue;
         }
-        let id = record.name.id();
+        let id = spelled(&record.name);
         let reason = note.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
         let message = format!(
             "\"{}\" speaks of `{}`, which is {}{reason}",
@@ -47,18 +57,73 @@ pub(super) fn stale_code(
             note.state.as_str()
         );
         let otherwise = record.way_out();
-        let fix = match note.state {
-            CodeState::Doubtful => format!("`twining confirm {id}`, or {otherwise}"),
-            _ => format!("`twining reanchor {id} --to PATH#NAME`, or {otherwise}"),
+        let at = note.moved_from.as_ref().unwrap_or(&note.at);
+        let (fix, mut commands) = match note.state {
+            // A node is bound to what its path says.
+            CodeState::Doubtful if record.is_node() => {
+                (format!("`twining confirm {id}`, or {otherwise}"), vec![confirm(&record.name)])
+            }
+            _ if record.is_node() => (otherwise, Vec::new()),
+            CodeState::Doubtful => {
+                let found = note.moved_from.as_ref().map(|from| accept(&record.name, from));
+                let commands = [confirm(&record.name)].into_iter().chain(found).collect();
+                (format!("`twining confirm {id}`, or {otherwise}"), commands)
+            }
+            _ => {
+                let reanchor = reanchor(&record.name, at);
+                let fix = format!("`{}`, or {otherwise}", reanchor.command);
+                (fix, vec![reanchor, release(&record.name, at)])
+            }
         };
+        commands.extend(endings(record));
         let basis = blobs.get(&note.at).cloned().unwrap_or_default();
-        report.findings.push(AuditFinding {
-            basis,
-            ..AuditFinding::new(AuditClass::Stale, message, fix).about(&record.name)
-        });
-        found.insert(id.to_owned());
+        let finding = AuditFinding::new(AuditClass::Stale, message, fix).settled_by(commands);
+        report.findings.push(AuditFinding { basis, ..finding.about(&record.name) });
+        found.insert(record.name.to_string());
     }
     Ok(found)
+}
+
+/// The records that belong to what is checked out. Those of a branch that is gone and was never
+/// merged are found.
+pub(super) fn without_other_branches(
+    engine: &Engine,
+    view: &View<'_>,
+    git: &Git,
+    mut records: Vec<AuditedRecord>,
+    report: &mut AuditReport,
+) -> Result<Vec<AuditedRecord>, Failure> {
+    let names: Vec<AnchoredRecord> = records.iter().map(|record| record.name.clone()).collect();
+    let elsewhere = engine.elsewhere(view, &names)?;
+    let branches = if elsewhere.is_empty() { Vec::new() } else { git.branch_names() };
+    for record in &records {
+        let Some(branch) = elsewhere.get(&record.name) else { continue };
+        let is_it = |name: &String| name == branch || name.ends_with(&format!("/{branch}"));
+        if branches.iter().any(is_it) {
+            continue;
+        }
+        let message = format!(
+            "\"{}\" was made on `{branch}`, which is gone and was never merged here",
+            short(&record.summary)
+        );
+        let (id, otherwise) = (record.name.id(), record.way_out());
+        // What is bound to no code cannot be confirmed; what HEAD has belongs here.
+        let is_bound = !view.anchors().of(&record.name)?.is_empty();
+        let holds = if is_bound {
+            format!("`twining confirm {id}`")
+        } else {
+            "commit `.twining/` on this branch".to_owned()
+        };
+        let fix = format!("{holds} if it holds here, or {otherwise}");
+        let confirm = is_bound.then(|| confirm(&record.name));
+        report.findings.push(
+            AuditFinding::new(AuditClass::Leftover, message, fix)
+                .settled_by(confirm.into_iter().chain(endings(record)))
+                .about(&record.name),
+        );
+    }
+    records.retain(|record| !elsewhere.contains_key(&record.name));
+    Ok(records)
 }
 
 /// Where each record is bound: the places, by record.
@@ -118,9 +183,17 @@ pub(super) fn rivals_on_code(
                     short(&one.summary),
                     short(&other.summary)
                 );
-                let fix = format!("`twining reconsider {id}` or `twining reconsider {rival}`");
+                let fix = format!(
+                    "`twining reconsider {id} --why \"…\"` or `twining reconsider {rival} --why \"…\"`"
+                );
+                let commands = [
+                    override_it('p', "promote it", rival, "…"),
+                    override_it('o', "promote the other", id, "…"),
+                ];
                 report.findings.push(
-                    AuditFinding::new(AuditClass::Contradictory, message, fix).about(&one.name),
+                    AuditFinding::new(AuditClass::Contradictory, message, fix)
+                        .settled_by(commands)
+                        .about(&one.name),
                 );
             }
         }
@@ -128,7 +201,8 @@ pub(super) fn rivals_on_code(
 }
 
 /// Records of one kind on the same code, or where neither is bound in the same scope, that say the
-/// same in other words; numbers and denials make it another statement.
+/// same in other words; numbers and denials make it another statement. An entry that denies another
+/// contradicts it; decisions that do are rivals.
 pub(super) fn same_meaning(
     known: &LoadedIndex<'_>,
     records: &[AuditedRecord],
@@ -145,27 +219,51 @@ pub(super) fn same_meaning(
     }
     for records in alike.values() {
         for (index, one) in records.iter().enumerate() {
-            let repeats = records[..index].iter().find(|other| {
+            let is_alike = |other: &&&AuditedRecord| {
                 folded(&one.text) != folded(&other.text)
-                    && known.alike(one.vector, other.vector).is_some_and(|alike| alike >= SAME)
-                    && turns(&one.text) == turns(&other.text)
-            });
-            let Some(other) = repeats else { continue };
-            let (id, known) = (one.name.id(), other.name.id());
-            let message = format!(
-                "says in other words what {known} says: \"{}\" and \"{}\"",
-                short(&one.summary),
-                short(&other.summary)
-            );
-            let fix = match one.decision {
-                Some(_) => format!("`twining reconsider {known}` and keep one"),
-                None => format!("`twining dismiss {id} --reason \"same as {known}\"`"),
+                    && known
+                        .alike(one.vector, other.vector)
+                        .is_some_and(|alike| alike >= SAME_MEANING)
             };
-            report
-                .findings
-                .push(AuditFinding::new(AuditClass::Duplicate, message, fix).about(&one.name));
+            let others: Vec<&&AuditedRecord> = records[..index].iter().filter(is_alike).collect();
+            if let Some(other) = others.iter().find(|other| !turns_differ(&one.text, &other.text)) {
+                report.findings.push(repetition(one, other));
+            }
+            let is_denied = |other: &&&&AuditedRecord| {
+                one.decision.is_none() && denies(&one.summary, &other.summary)
+            };
+            if let Some(other) = others.iter().find(is_denied) {
+                report.findings.push(denial(one, other));
+            }
         }
     }
+}
+
+fn repetition(one: &AuditedRecord, other: &AuditedRecord) -> AuditFinding {
+    let known = other.name.id();
+    let message = format!(
+        "says in other words what {known} says: \"{}\" and \"{}\"",
+        short(&one.summary),
+        short(&other.summary)
+    );
+    let make_one = make_one(one, known);
+    let fix = format!("keep one: `{}`", make_one.command);
+    AuditFinding::new(AuditClass::Duplicate, message, fix).settled_by([make_one]).about(&one.name)
+}
+
+fn denial(one: &AuditedRecord, other: &AuditedRecord) -> AuditFinding {
+    let (id, rival) = (one.name.id(), other.name.id());
+    let message = format!(
+        "\"{}\" denies what {rival} says: \"{}\"",
+        short(&one.summary),
+        short(&other.summary)
+    );
+    let fix = format!("`twining dismiss {id}` or `twining dismiss {rival}`");
+    let other =
+        FindingCommand { key: 'o', does: "dismiss the other".to_owned(), ..dismiss(rival, "…") };
+    AuditFinding::new(AuditClass::Contradictory, message, fix)
+        .settled_by([dismiss(id, "…"), other])
+        .about(&one.name)
 }
 
 /// Records that agents confirmed again and again, and no person ever.
@@ -190,16 +288,13 @@ pub(super) fn confirmed_by_agents(
                 times.len()
             );
             let fix = format!("a person reads it: `twining confirm {}`", record.name.id());
-            report
-                .findings
-                .push(AuditFinding::new(AuditClass::Leftover, message, fix).about(&record.name));
+            let commands = [confirm(&record.name)].into_iter().chain(endings(record));
+            report.findings.push(
+                AuditFinding::new(AuditClass::Leftover, message, fix)
+                    .settled_by(commands)
+                    .about(&record.name),
+            );
         }
     }
     Ok(())
-}
-
-fn turns(text: &str) -> BTreeSet<String> {
-    let text = text.to_lowercase();
-    let words = text.split(|c: char| !c.is_alphanumeric());
-    words.filter(|word| turns_meaning(word)).map(str::to_owned).collect()
 }

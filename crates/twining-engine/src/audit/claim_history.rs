@@ -56,10 +56,12 @@ pub(super) fn check_history(
     scripts: &BuildScripts,
 ) -> Option<Written> {
     let git = request.git;
-    let is_complete = check_paths(claims, git, tree, candidate_paths);
+    let mut ages = DocumentAges::new(request);
+    let is_complete = check_paths(claims, &mut ages, git, tree, candidate_paths);
     let written = Written::find(claims, request);
     let is_complete =
-        check_paths(claims, git, tree, |checked, _| written.paths_then(checked)) && is_complete;
+        check_paths(claims, &mut ages, git, tree, |checked, _| written.paths_then(checked))
+            && is_complete;
     check_scripts(claims, git, scripts, &written);
     is_complete.then_some(written)
 }
@@ -77,6 +79,7 @@ fn candidate_paths(checked: &CheckedClaim, tree: &ProjectTree) -> Vec<String> {
 /// Settles the paths that a commit removed.
 fn check_paths(
     claims: &mut [CheckedClaim],
+    ages: &mut DocumentAges<'_, '_>,
     git: &Git,
     tree: &ProjectTree,
     meant: impl Fn(&CheckedClaim, &ProjectTree) -> Vec<String>,
@@ -106,6 +109,11 @@ fn check_paths(
         else {
             continue;
         };
+        let is_gone = departure.to.is_none() && !checked.claim.is_certain;
+        if is_gone && ages.is_after(&checked.document, &departure.removal.commit) {
+            checked.settle(ClaimVerdict::Unknown, "it went before this file was there");
+            continue;
+        }
         let when = dated(&departure.removal);
         checked.commit = Some(departure.removal.commit.clone());
         match &departure.to {
@@ -121,6 +129,30 @@ fn check_paths(
         }
     }
     true
+}
+
+/// The commits that documents are from.
+struct DocumentAges<'r, 'a> {
+    request: &'r AuditRequest<'a>,
+    first: BTreeMap<String, Option<String>>,
+}
+
+impl<'r, 'a> DocumentAges<'r, 'a> {
+    fn new(request: &'r AuditRequest<'a>) -> Self {
+        Self { request, first: BTreeMap::new() }
+    }
+
+    /// Whether a document came after a commit: what that commit removed is an example there, or the
+    /// past. Not if there is no time to tell.
+    fn is_after(&mut self, document: &str, commit: &str) -> bool {
+        if !self.first.contains_key(document) && (self.request.is_time_up)() {
+            return false;
+        }
+        let git = self.request.git;
+        let first = self.first.entry(document.to_owned());
+        let first = first.or_insert_with(|| git.first_commit_of(document));
+        first.as_ref().is_some_and(|first| first != commit && git.is_before(commit, first))
+    }
 }
 
 /// Follows paths from the commit that removed them to where they are now.

@@ -238,9 +238,13 @@ fn is_path(text: &str) -> bool {
 
 fn is_placeholder_part(part: &str) -> bool {
     let part = part.to_lowercase();
-    ["your", "my-", "my_", "some-", "some_", "xxx", "yyyy", "nnn", "000", "foo", "example"]
-        .iter()
-        .any(|mark| part.starts_with(mark))
+    let number = part.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+    // `0003-redis.md` is a document, `0000-title.md` and `000X-title.md` stand for any.
+    let is_no_number = number.len() >= 3 && number.bytes().all(|digit| digit == b'0');
+    is_no_number
+        || ["your", "my-", "my_", "some-", "some_", "xxx", "yyyy", "nnn", "foo", "example"]
+            .iter()
+            .any(|mark| part.starts_with(mark))
 }
 
 /// The extension of a file, if it is one that projects hold.

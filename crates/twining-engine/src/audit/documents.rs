@@ -111,8 +111,17 @@ pub(super) fn is_source(path: &str) -> bool {
         && !matches!(name.as_str(), "package-lock.json" | "pnpm-lock.yaml" | "npm-shrinkwrap.json")
 }
 
+/// Whether a file is read only when it is needed: skills, commands and agents stand alone.
+pub(super) fn is_read_on_demand(path: &str) -> bool {
+    let folders = ["skills/", ".claude/commands/", ".claude/agents/"];
+    folders.iter().any(|folder| path.starts_with(folder) || path.contains(&format!("/{folder}")))
+}
+
 /// How much the file's host reads of it.
 pub(super) fn size_limit(path: &str) -> Option<SizeLimit> {
+    if is_read_on_demand(path) {
+        return None;
+    }
     let (host, unit, most, beyond) = match last_part(path).as_str() {
         "MEMORY.md" => ("Claude Code", SizeUnit::Lines, 200, "does not load the lines after that"),
         "AGENTS.md" | "AGENTS.override.md" => {

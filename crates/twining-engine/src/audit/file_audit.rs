@@ -10,8 +10,9 @@ use twining_store::git::Git;
 use super::build_scripts::{BuildScripts, is_build_file};
 use super::claim_checks::{CheckedClaim, check_names, check_now, wanted_words};
 use super::claim_history::{check_history, check_words};
-use super::claims::claims_in;
+use super::claims::{ClaimSubject, claims_in};
 use super::documents::{is_source, kind_of_document, kind_of_named};
+use super::finding_commands::{edit, fix_file, redact};
 use super::project_tree::ProjectTree;
 use super::report::{AuditClass, AuditFinding, AuditReport, ClaimVerdict};
 use super::source_words::find_words;
@@ -86,10 +87,20 @@ fn audit_tree(request: &AuditRequest<'_>, files: &BTreeSet<String>, has_git: boo
     report.notes.extend(notes(request, has_git, written.is_some(), words.is_complete));
     for checked in claims.iter_mut().filter(|checked| checked.verdict.is_none()) {
         checked.is_mistake = checked.claim.is_certain && (written.is_some() || !has_git);
-        checked.settle(ClaimVerdict::Unknown, "there is no such file, and no commit removed one");
+        let why = match checked.claim.subject {
+            ClaimSubject::Path { .. } => "there is no such file, and no commit removed one",
+            ClaimSubject::Name(_) => "there is no such name, and no commit removed one",
+            ClaimSubject::Command(_) => "nothing here defines it, and no commit removed it",
+        };
+        checked.settle(ClaimVerdict::Unknown, why);
     }
     count(&claims, &mut report);
     report.findings = check_texts(&documents);
+    for finding in &mut report.findings {
+        let (file, line) = (finding.file.clone().unwrap_or_default(), finding.line);
+        let is_secret = finding.class == AuditClass::Secret;
+        finding.commands = vec![if is_secret { redact(&file, line) } else { edit(&file, line) }];
+    }
     report.findings.extend(findings(claims));
     report.documents = documents.into_iter().map(|document| document.path).collect();
     report.summary.documents = report.documents.len();
@@ -203,12 +214,14 @@ fn findings(claims: Vec<CheckedClaim>) -> Vec<AuditFinding> {
             _ => "correct it, or drop it",
         };
         let place = format!("{document}:{}", claim.line);
+        let fixed = (verdict == ClaimVerdict::Moved && to.is_some()).then(|| fix_file(&document));
+        let commands = fixed.into_iter().chain([edit(&document, Some(claim.line))]);
         let made = AuditFinding {
             verdict: Some(verdict),
             claim: Some(text::excerpt(&claim.text, CLAIM)),
             to,
             commit,
-            ..AuditFinding::new(class, proof, fix).at(&document, claim.line)
+            ..AuditFinding::new(class, proof, fix).at(&document, claim.line).settled_by(commands)
         };
         let key = (claim.text, made.message.clone());
         match by_subject.get_mut(&key) {

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 const FINDING: &str = "finding";
 
 /// What was kept: record and finding.
-pub(super) fn kept(view: &View<'_>) -> Result<HashSet<(String, String)>, StoreError> {
+fn kept(view: &View<'_>) -> Result<HashSet<(String, String)>, StoreError> {
     let lines = view.anchors().kept()?;
     let key = |line: Anchor| {
         let finding = line.extra.get(FINDING)?.as_str()?.to_owned();
@@ -27,18 +27,36 @@ pub(super) fn kept(view: &View<'_>) -> Result<HashSet<(String, String)>, StoreEr
 }
 
 /// Whether a finding was kept.
-pub(super) fn is_kept(kept: &HashSet<(String, String)>, finding: &AuditFinding) -> bool {
-    finding.record.as_ref().is_some_and(|record| kept.contains(&(record.clone(), mark(finding))))
+fn is_kept(kept: &HashSet<(String, String)>, finding: &AuditFinding) -> bool {
+    kept.contains(&(owner(finding), mark(finding)))
 }
 
-/// What a finding is known by: what it says, and the content it was judged by.
+/// What has a finding: a record, or the file of another tool.
+fn owner(finding: &AuditFinding) -> String {
+    let file = || finding.file.as_ref().map(|file| format!("document:{file}"));
+    finding.record.clone().or_else(file).unwrap_or_default()
+}
+
+/// What a finding is known by: what it says, and the content it was judged by. Not its line, which
+/// moves with every edit above it.
 fn mark(finding: &AuditFinding) -> String {
-    let text = format!("{} {} {}", finding.class.as_str(), finding.message, finding.basis);
+    let content = finding.claim.as_ref().unwrap_or(&finding.basis);
+    let text = format!("{} {} {content}", finding.class.as_str(), finding.message);
     blob_id(text.as_bytes()).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
 impl Engine {
-    /// Notes that findings about these records are kept; which ones.
+    /// Leaves out what somebody keeps, and offers to keep the rest.
+    pub fn without_kept(&self, mut report: AuditReport) -> Result<AuditReport, Failure> {
+        let kept = self.store().view(kept)?;
+        let found = report.findings.len();
+        report.findings.retain(|finding| !is_kept(&kept, finding));
+        report.summary.kept += found - report.findings.len();
+        report.offer_keeping();
+        Ok(report)
+    }
+
+    /// Notes that findings about these records, or at these lines, are kept; which ones.
     pub fn keep_findings(
         &self,
         caller: &Caller,
@@ -46,18 +64,19 @@ impl Engine {
         ids: &[String],
     ) -> Result<Vec<AuditFinding>, Failure> {
         let is_named = |finding: &&AuditFinding| {
-            finding.record.as_ref().is_some_and(|record| {
-                ids.iter().any(|id| {
-                    record == id || record.split_once(':').is_some_and(|(_, inner)| inner == id)
-                })
+            let subject = finding.subject();
+            let id = finding.record.as_ref().and_then(|record| record.split_once(':'));
+            ids.iter().any(|named| {
+                *named == subject
+                    || finding.also.contains(named)
+                    || id.is_some_and(|(_, id)| id == named)
             })
         };
         let found: Vec<AuditFinding> = report.findings.iter().filter(is_named).cloned().collect();
         let stamp = self.stamp(caller);
         let mut anchors = Vec::new();
         for finding in &found {
-            let Some(record) = &finding.record else { continue };
-            let of = AnchoredRecord::from(record.clone());
+            let of = AnchoredRecord::from(owner(finding));
             let event = AnchorEvent::Kept;
             let at = Place::file(".twining/anchors.jsonl")?;
             let id = stamp.ids.next().to_string();

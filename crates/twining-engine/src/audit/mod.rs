@@ -13,6 +13,7 @@ mod claims;
 mod commands;
 mod documents;
 mod file_audit;
+mod finding_commands;
 mod kept_findings;
 mod lost_references;
 mod moved_paths;
@@ -26,5 +27,6 @@ mod tests;
 mod text_checks;
 
 pub use file_audit::{AuditRequest, audit_files};
+pub use finding_commands::{CommandToRun, FindingCommand};
 pub use moved_paths::{DocumentEdit, edits};
 pub use report::{AuditClass, AuditFinding, AuditReport, AuditSummary, ClaimVerdict, audit_sarif};

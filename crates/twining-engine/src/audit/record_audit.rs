@@ -4,27 +4,30 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use twining_model::{AnchoredRecord, Decision, EntryType};
+use twining_model::{AnchoredRecord, EntryType};
 use twining_store::git::Git;
-use twining_store::{StoreError, View};
+use twining_store::{StoreError, View, disk};
 
 use super::anchored_records::{
     confirmed_by_agents, places_of, rivals_on_code, same_meaning, stale_code,
+    without_other_branches,
 };
-use super::audited_record::{AuditedRecord, folded, short};
+use super::audited_record::{AuditedRecord, BoundCode, folded, short};
 use super::claim_history::departures;
-use super::kept_findings::{is_kept, kept};
-use super::lost_references::unbound_names;
+use super::finding_commands::{
+    bind, endings, make_one, override_it, promote, redact, settle_contest,
+};
+use super::lost_references::{lost_in_graph, unbound_names};
 use super::project_tree::ProjectTree;
 use super::report::{AuditClass, AuditFinding, AuditReport};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::record_walk::{each_decision, each_entry};
 
-/// Entities and relations that are looked at.
-const GRAPH: usize = 20_000;
 /// Bytes of a record that fills the budget of an agent's context by itself.
 const MOST_BYTES: usize = 16 * 1024;
+/// Bytes of a file of the memory in which a line is looked for.
+const MEMORY_BYTES: usize = 64 * 1024 * 1024;
 /// How long a decision may be provisional.
 const PATIENCE_MS: i64 = 30 * 24 * 60 * 60 * 1000;
 
@@ -36,21 +39,25 @@ impl Engine {
         git: &Git,
         is_time_up: &(dyn Fn() -> bool + Sync),
     ) -> Result<AuditReport, Failure> {
-        let tracked = git.tracked_files().unwrap_or_default();
-        let tree = ProjectTree::new(root, tracked.into_iter().map(|file| file.path));
+        let tracked = git.tracked_files().unwrap_or_default().into_iter().map(|file| file.path);
+        let untracked = git.untracked_in(".").unwrap_or_default();
+        let tree = ProjectTree::new(root, tracked.chain(untracked));
         // Vectors are taken before the index is looked at.
         let (vectors, _) = self.loaded_index()?;
-        let mut report = self.store().view(|view| {
+        let report = self.store().view(|view| {
             let mut report = AuditReport::default();
             let records = audited(view, &mut report)?;
+            let records = without_other_branches(self, view, git, records, &mut report)?;
             let places = places_of(view, &records)?;
             let stale = stale_code(self, view, &records, is_time_up, &mut report)?;
             let named = unjudged_files(view, &records)?;
             missing_files(&named, &tree, git, &mut report);
-            let bound: Vec<AuditedRecord> =
-                records.into_iter().filter(|record| !stale.contains(record.name.id())).collect();
+            let bound: Vec<AuditedRecord> = records
+                .into_iter()
+                .filter(|record| !stale.contains(&record.name.to_string()))
+                .collect();
             unbound_names(root, &tree, &bound, is_time_up, &mut report);
-            contradictions(view, &mut report)?;
+            contradictions(self, view, &mut report)?;
             rivals_on_code(view, &bound, &places, &mut report);
             repeated(&bound, &mut report);
             if let Some(vectors) = &vectors {
@@ -58,27 +65,36 @@ impl Engine {
             }
             confirmed_by_agents(view, &bound, &places, &mut report)?;
             for record in &bound {
-                entry_texts(record, &mut report);
+                texts(record, &mut report);
             }
-            lost(view, &tree, &mut report)?;
-            let kept = kept(view)?;
-            Ok::<_, Failure>((report, kept))
+            lost_in_graph(view, &tree, &mut report)?;
+            let documents = self.nodes_and_features();
+            let stale = stale_code(self, view, &documents, is_time_up, &mut report)?;
+            Ok::<_, Failure>((report, stale))
         })?;
-        self.lost_places(&tree, &mut report.0)?;
-        let (mut report, kept) = report;
+        let (mut report, stale) = report;
+        self.lost_places(&tree, &stale, &mut report)?;
         for secret in self.scan_secrets()?.found {
             let message =
                 format!("the field `{}` contains a secret: {}", secret.field, secret.kind);
             let fix = "revoke it, then remove it from the file and from history";
             let finding = AuditFinding::new(AuditClass::Secret, message, fix);
             let file = format!(".twining/{}", secret.file);
+            let finding = finding.settled_by([redact(
+                &file,
+                line_of(&self.store().location().project, &file, &secret.id),
+            )]);
             report.findings.push(finding.of_record("record", &secret.id).at(&file, None));
         }
-        let found = report.findings.len();
-        report.findings.retain(|finding| !is_kept(&kept, finding));
-        report.summary.kept = found - report.findings.len();
         Ok(report)
     }
+}
+
+/// The line of a file of the memory that has a record.
+fn line_of(root: &Path, file: &str, id: &str) -> Option<usize> {
+    let bytes = disk::read_inside(root, file, MEMORY_BYTES).ok()??;
+    let text = String::from_utf8_lossy(&bytes);
+    text.lines().position(|line| line.contains(id)).map(|before| before + 1)
 }
 
 /// The decisions that agents are to follow, and the entries that nobody settled.
@@ -96,6 +112,7 @@ fn audited(view: &View<'_>, report: &mut AuditReport) -> Result<Vec<AuditedRecor
                     .map(String::as_str)
                     .join("\n\n"),
                 vector: keys.text_key,
+                bound: BoundCode::of(view, &AnchoredRecord::Decision(decision.id.to_string()))?,
                 decision: Some(decision),
             });
         }
@@ -108,9 +125,11 @@ fn audited(view: &View<'_>, report: &mut AuditReport) -> Result<Vec<AuditedRecor
         let is_settled = matches!(entry.kind(), Some(EntryType::Decision | EntryType::Status))
             || !entries.closers(&entry.id)?.is_empty();
         if !is_settled {
+            let name = AnchoredRecord::Entry(entry.id);
             found.push(AuditedRecord {
                 text: format!("{}\n\n{}", entry.summary, entry.detail).trim_end().to_owned(),
-                name: AnchoredRecord::Entry(entry.id),
+                bound: BoundCode::of(view, &name)?,
+                name,
                 kind: entry.entry_type,
                 scope: entry.scope,
                 summary: entry.summary,
@@ -128,21 +147,21 @@ fn audited(view: &View<'_>, report: &mut AuditReport) -> Result<Vec<AuditedRecor
 fn unjudged_files<'r>(
     view: &View<'_>,
     records: &'r [AuditedRecord],
-) -> Result<Vec<(&'r Decision, Vec<&'r String>)>, StoreError> {
+) -> Result<Vec<(&'r AuditedRecord, Vec<&'r String>)>, StoreError> {
     let mut named = Vec::new();
-    for record in records {
+    for record in records.iter().filter(|record| !record.bound.is_rebound) {
         let Some(decision) = &record.decision else { continue };
         let lines = view.anchors().history(&record.name)?;
         let is_bound = |file: &&String| lines.iter().any(|line| line.at.path() == file.as_str());
         let files = decision.affected_files.iter();
-        named.push((decision, files.filter(|file| !is_bound(file)).collect()));
+        named.push((record, files.filter(|file| !is_bound(file)).collect()));
     }
     Ok(named)
 }
 
 /// Decisions about files that are nowhere in the tree.
 fn missing_files(
-    named: &[(&Decision, Vec<&String>)],
+    named: &[(&AuditedRecord, Vec<&String>)],
     tree: &ProjectTree,
     git: &Git,
     report: &mut AuditReport,
@@ -151,7 +170,7 @@ fn missing_files(
     let all = named.iter().flat_map(|(_, files)| files);
     let missing: Vec<String> = all.filter(is_missing).map(|file| (*file).clone()).collect();
     let departed = departures(git, tree, &missing).unwrap_or_default();
-    for (decision, files) in named {
+    for (record, files) in named {
         let missing: Vec<&&String> = files.iter().filter(is_missing).collect();
         let Some(first) = missing.first() else { continue };
         let became = departed
@@ -160,36 +179,50 @@ fn missing_files(
         let more = match missing.len() {
             1 => String::new(),
             number => {
-                format!("; {} of its {} files are missing", number, decision.affected_files.len())
+                let files = record.decision.as_ref().map_or(&[][..], |it| &it.affected_files);
+                format!("; {number} of its {} files are missing", files.len())
             }
         };
         let message =
-            format!("\"{}\" names `{first}`, which {became}{more}", short(&decision.summary));
-        let fix = format!("`twining reconsider {}`, or a decision that supersedes it", decision.id);
+            format!("\"{}\" names `{first}`, which {became}{more}", short(&record.summary));
         let class =
             if departed.contains_key(**first) { AuditClass::Stale } else { AuditClass::Unbound };
+        // With `reanchor`, one that is bound would leave the code it has.
+        let bind = (!record.bound.is_bound).then(|| bind(&record.name));
+        let fix = match &bind {
+            Some(bind) => format!("`{}` where it is now, or {}", bind.command, record.way_out()),
+            None => record.way_out(),
+        };
         report.findings.push(
-            AuditFinding::new(class, message, fix).of_record("decision", decision.id.as_str()),
+            AuditFinding::new(class, message, fix)
+                .settled_by(bind.into_iter().chain(endings(record)))
+                .about(&record.name),
         );
     }
 }
 
 /// Decisions that contradict each other, and those that nobody settles.
-fn contradictions(view: &View<'_>, report: &mut AuditReport) -> Result<(), StoreError> {
+fn contradictions(
+    engine: &Engine,
+    view: &View<'_>,
+    report: &mut AuditReport,
+) -> Result<(), Failure> {
     let decisions = view.decisions();
-    for contest in decisions.active_contests()? {
+    for contest in engine.contests_here(view, decisions.active_contests()?)? {
         let rivals: Vec<&str> = contest.rivals.iter().map(|rival| rival.as_str()).collect();
         let message =
             format!("is in force and contradicts {} (`{}`)", rivals.join(", "), contest.scope);
         let fix = "`twining waiting` shows both and what each answer does";
         report.findings.push(
             AuditFinding::new(AuditClass::Contradictory, message, fix)
+                .settled_by(settle_contest(contest.id.as_str(), &rivals))
                 .of_record("decision", contest.id.as_str()),
         );
     }
     for waiting in decisions.provisional()? {
         let age = view.now().as_ms() - waiting.since.as_ms();
-        let fix = format!("`twining promote {}`, or `twining reconsider` it", waiting.id);
+        let id = &waiting.id;
+        let fix = format!("`twining promote {id}`, or `twining override {id} --why \"…\"`");
         let (class, message) = if waiting.is_clashed {
             (AuditClass::Contradictory, "two branches changed it differently".to_owned())
         } else if age > PATIENCE_MS {
@@ -198,8 +231,11 @@ fn contradictions(view: &View<'_>, report: &mut AuditReport) -> Result<(), Store
         } else {
             continue;
         };
+        let commands = [promote(id.as_str()), override_it('d', "override", id.as_str(), "…")];
         report.findings.push(
-            AuditFinding::new(class, message, fix).of_record("decision", waiting.id.as_str()),
+            AuditFinding::new(class, message, fix)
+                .settled_by(commands)
+                .of_record("decision", id.as_str()),
         );
     }
     Ok(())
@@ -210,64 +246,41 @@ fn repeated(records: &[AuditedRecord], report: &mut AuditReport) {
     let mut first: HashMap<(&str, &str, String), &str> = HashMap::new();
     for record in records {
         let text = if record.decision.is_some() { &record.summary } else { &record.text };
-        let (key, id) =
-            ((record.kind.as_str(), record.scope.as_str(), folded(text)), record.name.id());
-        let Some(known) = first.insert(key, id) else { continue };
+        let key = (record.kind.as_str(), record.scope.as_str(), folded(text));
+        let Some(known) = first.insert(key, record.name.id()) else { continue };
         let message = format!("says the same as {known}: \"{}\"", short(&record.summary));
-        let fix = match record.decision {
-            Some(_) => format!("`twining reconsider {known}` and keep one"),
-            None => format!("`twining dismiss {id} --reason \"same as {known}\"`"),
-        };
-        report
-            .findings
-            .push(AuditFinding::new(AuditClass::Duplicate, message, fix).about(&record.name));
+        let make_one = make_one(record, known);
+        let fix = format!("keep one: `{}`", make_one.command);
+        report.findings.push(
+            AuditFinding::new(AuditClass::Duplicate, message, fix)
+                .settled_by([make_one])
+                .about(&record.name),
+        );
     }
 }
 
-/// Entries that say nothing, or more than anybody reads.
-fn entry_texts(record: &AuditedRecord, report: &mut AuditReport) {
-    if record.decision.is_some() {
-        return;
-    }
+/// Records that say nothing, or more than anybody reads.
+fn texts(record: &AuditedRecord, report: &mut AuditReport) {
     let (summary, size) = (&record.summary, record.text.len());
-    let letters = summary.chars().filter(|c| c.is_alphabetic()).count();
-    let says_nothing = record.text.trim() == summary.trim()
-        && (letters < 4 || !summary.trim().contains(char::is_whitespace));
+    let tells_nothing = |text: &str| {
+        let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+        letters < 4 || !text.trim().contains(char::is_whitespace)
+    };
+    let says_nothing = tells_nothing(summary)
+        && match &record.decision {
+            Some(decision) => tells_nothing(&decision.rationale),
+            None => record.text.trim() == summary.trim(),
+        };
     let (class, message, fix) = if size > MOST_BYTES {
         let message = format!("has {size} bytes: it fills an agent's context by itself");
-        (AuditClass::Oversized, message, "post its point in a few lines, then ")
+        (AuditClass::Oversized, message, "record its point in a few lines, then ")
     } else if says_nothing {
         (AuditClass::Junk, format!("says nothing: \"{}\"", short(summary)), "")
     } else {
         return;
     };
     let fix = format!("{fix}{}", record.way_out());
-    report.findings.push(AuditFinding::new(class, message, fix).about(&record.name));
-}
-
-/// Entities of files that are not there, and relations without an end.
-fn lost(view: &View<'_>, tree: &ProjectTree, report: &mut AuditReport) -> Result<(), StoreError> {
-    let graph = view.graph();
-    for entity in graph.page(GRAPH)?.items {
-        report.summary.records += 1;
-        let is_path = entity.kind == "file" && entity.name.contains(['/', '.']);
-        if is_path && !tree.has(&entity.name) {
-            let message = format!("the graph has the file `{}`, which is not there", entity.name);
-            let fix = "`twining add-entity` its new place, or leave it as history";
-            report.findings.push(
-                AuditFinding::new(AuditClass::Lost, message, fix).of_record("entity", &entity.id),
-            );
-        }
-    }
-    for relation in graph.dangling(GRAPH)? {
-        let message = format!(
-            "`{}` leads from {} to {}; one of them is missing",
-            relation.kind, relation.source, relation.target
-        );
-        let fix = "`twining prune-graph` removes it";
-        report.findings.push(
-            AuditFinding::new(AuditClass::Lost, message, fix).of_record("relation", &relation.id),
-        );
-    }
-    Ok(())
+    report.findings.push(
+        AuditFinding::new(class, message, fix).settled_by(endings(record)).about(&record.name),
+    );
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use twining_model::{AnchoredRecord, words};
 
+use super::finding_commands::{FindingCommand, keep};
 use crate::sarif::{sarif_log, sarif_result};
 
 /// Maximum findings reported; a thousand say no more than a few hundred.
@@ -82,6 +83,9 @@ pub struct AuditFinding {
     pub commit: Option<String>,
     /// One way forward.
     pub fix: String,
+    /// Commands that settle it, each under its key of `--ask`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<FindingCommand>,
     /// The content it was judged by, where that may change and the words stay the same.
     #[serde(skip)]
     #[schemars(skip)]
@@ -106,6 +110,7 @@ impl AuditFinding {
             to: None,
             commit: None,
             fix: fix.into(),
+            commands: Vec::new(),
             basis: String::new(),
         }
     }
@@ -120,6 +125,19 @@ impl AuditFinding {
 
     pub(super) fn of_record(self, kind: &str, id: &str) -> Self {
         Self { record: Some(format!("{kind}:{id}")), ..self }
+    }
+
+    /// With commands that settle it.
+    pub(super) fn settled_by(self, commands: impl IntoIterator<Item = FindingCommand>) -> Self {
+        Self { commands: commands.into_iter().collect(), ..self }
+    }
+
+    /// What it is about, as `--keep` takes it: a record, or a line of a file.
+    #[must_use]
+    pub fn subject(&self) -> String {
+        let line = self.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let place = || self.file.as_ref().map(|file| format!("{file}{line}"));
+        self.record.clone().or_else(place).unwrap_or_default()
     }
 }
 
@@ -178,6 +196,14 @@ impl AuditReport {
         self
     }
 
+    /// Offers to keep each finding.
+    pub(super) fn offer_keeping(&mut self) {
+        for finding in &mut self.findings {
+            let subject = finding.subject();
+            finding.commands.push(keep(&subject));
+        }
+    }
+
     /// Puts the worst first, and leaves out what nobody would read.
     #[must_use]
     pub fn ordered(mut self) -> Self {
@@ -190,9 +216,14 @@ impl AuditReport {
             };
             (finding.class, verdict)
         };
+        // Files near the root are read most.
+        let depth = |finding: &AuditFinding| {
+            finding.file.as_ref().map_or(0, |file| file.matches('/').count())
+        };
         self.findings.sort_by(|a, b| {
             rank(a)
                 .cmp(&rank(b))
+                .then_with(|| depth(a).cmp(&depth(b)))
                 .then_with(|| (&a.file, a.line, &a.record).cmp(&(&b.file, b.line, &b.record)))
         });
         self.summary.omitted = self.findings.len().saturating_sub(MOST_FINDINGS);
@@ -227,7 +258,7 @@ fn meaning(class: AuditClass) -> &'static str {
         AuditClass::Lost => "What it points to is missing",
         AuditClass::Oversized => "It is larger than its reader takes",
         AuditClass::Duplicate => "The same text stands twice",
-        AuditClass::Leftover => "It waits for an answer since long",
+        AuditClass::Leftover => "It waits for an answer since long, or its branch is gone",
         AuditClass::Junk => "It tells an agent nothing, or hides something",
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::documents::{DocumentKind, size_limit};
+use super::documents::{DocumentKind, is_read_on_demand, size_limit};
 use super::report::{AuditClass, AuditFinding};
 use crate::secrets::secrets_in;
 
@@ -95,7 +95,9 @@ fn emptiness(document: &Document, found: &mut Vec<AuditFinding>) {
 /// Paragraphs that stand twice: one finding for each file and the file it repeats.
 fn duplicates(documents: &[Document], found: &mut Vec<AuditFinding>) {
     let mut first: HashMap<String, (&str, usize)> = HashMap::new();
-    for document in documents.iter().filter(|one| one.kind == DocumentKind::Instructions) {
+    let is_read_always =
+        |one: &&Document| one.kind == DocumentKind::Instructions && !is_read_on_demand(&one.path);
+    for document in documents.iter().filter(is_read_always) {
         // The other file, where it says the same first, our line, and how many paragraphs.
         let mut repeated: Vec<(&str, usize, usize, usize)> = Vec::new();
         let mut counted = 0;
@@ -136,7 +138,8 @@ fn paragraphs(text: &str) -> Vec<(usize, String)> {
     for (number, line) in (1..).zip(text.lines()) {
         let words = line.split_whitespace().collect::<Vec<_>>().join(" ");
         match found.last_mut().filter(|_| is_open) {
-            _ if words.is_empty() => is_open = false,
+            // What stands right under a heading is a paragraph of its own.
+            _ if words.is_empty() || words.starts_with('#') => is_open = false,
             Some((_, paragraph)) => {
                 paragraph.push(' ');
                 paragraph.push_str(&words);

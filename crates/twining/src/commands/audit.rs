@@ -15,6 +15,7 @@ use twining_engine::audit::{
 use twining_store::git::Git;
 
 use crate::args::{option, path, switch};
+use crate::commands::audit_keys::{self, KeyOutcome};
 use crate::locate_project::FOLDER;
 use crate::output::{self, OutputFormat};
 use crate::person_check;
@@ -41,15 +42,21 @@ pub(crate) fn flags(command: Command) -> Command {
     command
         .args([
             path(store, ValueHint::AnyPath).action(ArgAction::Append),
-            option("keep", "RECORD", "Keep what is found about this record until it or its code changes")
+            option(
+                "keep",
+                "RECORD|FILE:LINE",
+                "Keep what is found about this record, or at this line, until it or its code changes",
+            )
                 .action(ArgAction::Append)
                 .conflicts_with_all(["store", "fix"]),
             switch("all", "Show every finding"),
+            switch("ask", "Show one finding after the other, and settle each with a key")
+                .conflicts_with_all(["keep", "fix"]),
             switch("fix", "Write the new places of moved paths, after showing the changes and asking"),
             path(option("sarif", "FILE", "Also write the findings as SARIF"), ValueHint::FilePath),
         ])
         .after_help(
-            "Needs no `twining init`: any repository with a CLAUDE.md, AGENTS.md or the like will do.\nEnds with 3 if something was found.\n\nExample:\n  twining audit\n  twining audit --store docs/adr --json",
+            "Needs no `twining init`: any repository with a CLAUDE.md, AGENTS.md or the like will do.\nEnds with 3 if something was found.\n\nExample:\n  twining audit\n  twining audit --ask\n  twining audit --store docs/adr --json",
         )
 }
 
@@ -69,9 +76,12 @@ pub(crate) fn run(
     let request = AuditRequest { root, git: &git, named: &named, files, is_time_up: &is_time_up };
     let mut report = audit::audit_files(&request);
     // The memory, where there is one: nothing is created to look for it.
-    if named.is_empty() && located.place.project.join(FOLDER).is_dir() {
+    if located.place.project.join(FOLDER).is_dir() {
         let project = Project::open(given_project)?;
-        report = report.with(project.engine.audit_records(root, &git, &is_time_up)?);
+        if named.is_empty() {
+            report = report.with(project.engine.audit_records(root, &git, &is_time_up)?);
+        }
+        report = project.engine.without_kept(report)?;
         let ids: Vec<String> = given.get_many("keep").unwrap_or_default().cloned().collect();
         if !ids.is_empty() {
             return keep(&project, &report, &ids, style);
@@ -79,8 +89,9 @@ pub(crate) fn run(
         project.finish_reads();
     }
     if given.contains_id("keep") {
-        return Err(CommandError::misuse("there is no memory here whose findings could be kept")
-            .with_hint("`twining init` creates one"));
+        return Err(CommandError::misuse("there is no memory here to keep findings in").with_hint(
+            "correct the line, or put it under a heading such as `History`; `twining init` creates a memory",
+        ));
     }
     let report = report.ordered();
     if let Some(file) = given.get_one::<PathBuf>("sarif") {
@@ -92,10 +103,37 @@ pub(crate) fn run(
     if given.get_flag("fix") {
         return fix(root, &report, style);
     }
+    if given.get_flag("ask") {
+        return ask(root, &report, style);
+    }
     let ending = if report.is_clean() { ExitStatus::Done } else { ExitStatus::FoundProblems };
     let most = if given.get_flag("all") { usize::MAX } else { SHOWN };
     let seconds = began.elapsed().as_secs_f32();
     Ok(output::answer(style, || json!(report), |page| show(&report, most, seconds, page), ending))
+}
+
+/// Has a person settle one finding after the other.
+fn ask(root: &Path, report: &AuditReport, style: OutputFormat) -> Result<ExitStatus, CommandError> {
+    if !person_check::is_person_here() {
+        return Err(person_check::required("only a person at a terminal can be asked"));
+    }
+    let mut settled = 0;
+    for finding in &report.findings {
+        let mut page = TextPage::new(None);
+        show_finding(finding, &mut page);
+        output::note(page.as_str());
+        match audit_keys::settle(finding, root)? {
+            KeyOutcome::Done => settled += 1,
+            KeyOutcome::Open => {}
+            KeyOutcome::Stop => break,
+        }
+    }
+    let open = report.findings.len() - settled;
+    let show = |page: &mut TextPage| {
+        page.line([good(format!("{settled} settled")), plain(format!("{open} left"))]);
+    };
+    let ending = if open == 0 { ExitStatus::Done } else { ExitStatus::FoundProblems };
+    Ok(output::answer(style, || json!({ "settled": settled, "open": open }), show, ending))
 }
 
 /// Keeps what was found about some records.
@@ -108,13 +146,12 @@ fn keep(
     let (caller, _) = project::caller_at_cli(None);
     let kept = project.engine.keep_findings(&caller, report, ids)?;
     if kept.is_empty() {
-        return Err(CommandError::misuse("nothing was found about these records")
-            .with_hint("`twining audit` names the record of each finding"));
+        return Err(CommandError::misuse("nothing was found about these records or lines")
+            .with_hint("`twining audit` names the record, or the file and line, of each finding"));
     }
     let show = |page: &mut TextPage| {
         for finding in &kept {
-            let record = finding.record.as_deref().unwrap_or_default();
-            page.line([good("kept"), place(record), dim(&finding.message)]);
+            page.line([good("kept"), place(finding.subject()), dim(&finding.message)]);
         }
     };
     Ok(output::answer(style, || json!({ "kept": kept }), show, ExitStatus::Done))
@@ -230,6 +267,7 @@ fn show(report: &AuditReport, most: usize, seconds: f32, page: &mut TextPage) {
     }
     if !report.is_clean() {
         page.blank();
+        page.line([dim("`twining audit --ask` settles them one after the other")]);
     }
     for note in &report.notes {
         page.line([dim("note:"), dim(note)]);
@@ -240,7 +278,7 @@ fn show(report: &AuditReport, most: usize, seconds: f32, page: &mut TextPage) {
 fn show_finding(finding: &AuditFinding, page: &mut TextPage) {
     let line = finding.line.map(|line| format!(":{line}")).unwrap_or_default();
     let at = finding.file.as_ref().map(|file| format!("{file}{line}"));
-    let at = at.or_else(|| finding.record.clone()).unwrap_or_default();
+    let at = at.unwrap_or_else(|| finding.subject());
     let claim = finding.claim.as_ref().map(|claim| format!("`{claim}`")).unwrap_or_default();
     let mut cells = vec![label(finding), place(at)];
     if !claim.is_empty() {
@@ -257,7 +295,11 @@ fn show_finding(finding: &AuditFinding, page: &mut TextPage) {
 }
 
 fn label(finding: &AuditFinding) -> StyledText {
-    let word = finding.verdict.map_or(finding.class.as_str(), ClaimVerdict::as_str);
+    let word = match finding.verdict {
+        // What is reported of the unknown is that it is not there.
+        Some(ClaimVerdict::Unknown) => "missing",
+        verdict => verdict.map_or(finding.class.as_str(), ClaimVerdict::as_str),
+    };
     let word = format!("{word:7}");
     match (finding.class, finding.verdict) {
         (AuditClass::Secret, _) | (_, Some(ClaimVerdict::Gone)) => bad(word),

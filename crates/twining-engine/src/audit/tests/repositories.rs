@@ -118,6 +118,39 @@ fn a_folder_that_moved_whole_is_found_and_a_removed_file_names_its_commit() {
 }
 
 #[test]
+fn what_went_before_a_document_was_there_is_no_claim_of_it_whatever_it_was_called() {
+    let repository = SmallRepository::new(&[
+        ("src/old.rs", &source("old")),
+        ("src/new.rs", &source("new")),
+        ("RULES.md", "Sums: `src/new.rs`.\n"),
+    ]);
+    repository.git(&["rm", "-q", "src/old.rs"]);
+    repository.commit("drop the old one");
+    // An example of a vendored skill, which names what this project once had.
+    repository.write(".claude/skills/sum/SKILL.md", "Sums are in `src/old.rs`.\n");
+    repository.commit("a skill");
+    assert_eq!(repository.audit().findings, []);
+    repository.git(&["rm", "-q", "src/new.rs"]);
+    repository.commit("drop the new one");
+    repository.git(&["mv", "RULES.md", "CLAUDE.md"]);
+    repository.commit("the rules are for agents now");
+    let finding = repository.only_finding();
+    assert_eq!(finding.verdict, Some(ClaimVerdict::Gone));
+    assert_eq!(finding.file.as_deref(), Some("CLAUDE.md"));
+}
+
+#[test]
+fn skills_may_repeat_each_other_and_be_long() {
+    let paragraph = "Every change to the database goes through a migration, and every migration is reviewed by two people before it runs.";
+    let long = format!("{paragraph}\n\n{}", "x ".repeat(17_000));
+    let repository = SmallRepository::new(&[
+        (".agents/skills/database/AGENTS.md", &long),
+        (".agents/skills/database/SKILL.md", &format!("# Database\n\n{paragraph}\n")),
+    ]);
+    assert_eq!(repository.audit().findings, []);
+}
+
+#[test]
 fn a_name_that_left_the_code_is_gone_and_one_that_never_was_there_is_not_reported() {
     let repository = SmallRepository::new(&[
         ("CLAUDE.md", "Call `hash_password`, and perhaps `future_thing` or `madeUpName`.\n"),
@@ -190,7 +223,7 @@ fn texts_are_looked_at_for_secrets_size_repetition_and_hidden_characters() {
     let paragraph = "Every change to the database goes through a migration, and every migration is reviewed by two people before it runs.";
     let repository = SmallRepository::new(&[
         ("AGENTS.md", &format!("{paragraph}\n\nHello\u{202E}there\n{}", "x ".repeat(17_000))),
-        ("CLAUDE.md", &format!("# Rules\n\n{paragraph}\n\nAWS key AKIAQ3EGRXJ7PLM2ZT5V\n")),
+        ("CLAUDE.md", &format!("# Rules\n{paragraph}\n\nAWS key AKIAQ3EGRXJ7PLM2ZT5V\n")),
     ]);
     let classes: Vec<_> = repository.audit().findings.iter().map(|one| one.class).collect();
     let expected =
