@@ -97,6 +97,8 @@ pub enum Failure {
         until: String,
         /// What for.
         reason: String,
+        /// Whether it is of a team's token.
+        is_shared: bool,
     },
     /// Not for this caller, or not for this thing.
     #[error("{why}")]
@@ -146,9 +148,15 @@ impl Failure {
             Self::UnreadableList { path, .. } => Some(format!(
                 "fix `{path}` manually, or restore its last version with git; Twining does not overwrite it"
             )),
-            Self::Claimed { by, what, .. } => Some(format!(
-                "work elsewhere, wait until it expires, or ask `{by}` to release it; a person ends it in their own terminal: `twining claim {what} --action release`"
-            )),
+            Self::Claimed { by, what, is_shared, .. } => {
+                let token = match is_shared {
+                    true => ", under its token, a person's or one of the role `maintainer`",
+                    false => "",
+                };
+                Some(format!(
+                    "work elsewhere, wait until it expires, or ask `{by}` to release it; a person ends it in their own terminal{token}: `twining claim {what} --action release`"
+                ))
+            }
             Self::Store(error) => error.hint(),
         }
     }

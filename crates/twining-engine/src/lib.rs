@@ -40,7 +40,7 @@ pub mod waiting;
 mod why_sections;
 pub mod workflow;
 
-pub use admit::RemoteAuthor;
+pub use admit::{RemoteAuthor, says_more};
 pub use agents::{
     AcknowledgeInput, AgentLiveness, AgentMatch, AgentSummary, AgentsInput, AgentsOutcome,
     ClaimInput, ClaimOutcome, DelegateInput, DelegateOutcome, DiscoverInput, DiscoverOutcome,
@@ -108,7 +108,7 @@ pub use search::{
 };
 pub use secret_scan::{SecretFinding, SecretScan};
 pub use secrets::Redaction;
-pub use status::{StatusInput, StatusReport, StatusWarning, UnreadableFile};
+pub use status::{StatusInput, StatusReport, StatusWarning, TeamExchange, UnreadableFile};
 pub use suggestions::nearest;
 pub use verify::{CheckItem, CheckStatus, History, ScopeCheck, VerifyInput, VerifyOutcome};
 pub use waiting::{

@@ -4,17 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use proptest::prelude::*;
-use serde_json::json;
 use twining_engine::{
     AddEntityInput, AddRelationInput, Caller, DecideInput, Engine, OverrideInput, PostInput,
     PromoteInput, RemoteAuthor,
 };
-use twining_model::{
-    Amendment, Authority, Change, Channel, Decision, DecisionStatus, Entry, Id, Origin, Time, Trust,
-};
+use twining_model::{Authority, Channel, Decision, DecisionStatus, Entry, Id, Origin, Trust};
 use twining_store::{DecisionFilter, Log, LogBase, LogError, LogLine, NewLine, Store, StoreError};
 use twining_testkit::files::shared_state;
-use twining_testkit::memory::{decision, entry};
+use twining_testkit::memory::entry;
 use twining_testkit::{LogConnection, MemoryLog, TestProject, ids};
 
 /// A node: an engine on a folder that follows the log, and admits lines.
@@ -414,114 +411,6 @@ fn entities_made_apart_under_one_name_are_one() {
             clone.engine.store().view::<_, StoreError>(|view| view.counts()).expect("counts");
         assert_eq!((counts.entities, counts.relations, counts.dangling), (3, 2, 0));
     }
-}
-
-fn line(change: Change) -> NewLine {
-    NewLine { key: ids().next(), change }
-}
-
-#[test]
-fn a_hostile_clone_claims_nothing_that_the_service_does_not_know() {
-    let node = Node::for_maintainers();
-    let engine = node.engine.lock().expect("no test panics with it");
-    let human = Some(Origin::new(Channel::Cli, Trust::Human));
-    let store = engine.store();
-    let forged = Entry {
-        origin: human.clone(),
-        timestamp: "2099-01-01T00:00:00.000Z".to_owned(),
-        ..entry(store, "forged")
-    };
-    let confirmed = Decision {
-        origin: human,
-        override_authority: Some(Authority::Confirmed),
-        ..decision(store, "forged")
-    };
-    let change = Change {
-        decisions: vec![confirmed.clone()],
-        claims: Some("{}".to_owned()),
-        ..Change::of_entries(vec![forged])
-    };
-    engine.admit(&[line(change)], &node.author).expect("admits");
-    let set = json!({"override_authority": "confirmed", "status": "overridden"});
-    let amendment =
-        Amendment::new(confirmed.id.clone(), set.as_object().cloned().expect("an object"));
-    engine
-        .admit(&[line(Change { amendments: vec![amendment], ..Change::default() })], &node.author)
-        .expect("admits");
-    let lines = node.log.all();
-    let held = &lines[0].change;
-    let trust = |origin: &Option<Origin>| origin.as_ref().map(|origin| origin.trust);
-    assert_eq!(trust(&held.entries[0].origin), Some(Trust::Agent));
-    assert_eq!(trust(&held.decisions[0].origin), Some(Trust::Agent));
-    assert!(
-        Time::read(&held.entries[0].timestamp).expect("a time") < Time::from_ms(4_000_000_000_000)
-    );
-    assert_eq!(held.decisions[0].override_authority, Some(Authority::Claimed));
-    assert_eq!(held.claims, None);
-    assert_eq!(lines[1].change.amendments[0].set["override_authority"], "claimed");
-}
-
-#[test]
-fn what_a_clone_must_not_send_is_refused_and_the_log_stays_as_it_is() {
-    let writer = RemoteAuthor { is_person: false, may_settle: false };
-    let node = Node::new(writer.clone());
-    let engine = node.engine.lock().expect("no test panics with it");
-    let store = engine.store();
-    let future = Id::from_parts(Time::read("2099-01-01T00:00:00Z").expect("a time"), 1);
-    let made = decision(store, "made");
-    engine
-        .admit(&[line(Change { decisions: vec![made.clone()], ..Change::default() })], &writer)
-        .expect("a writer decides");
-    let amended = |set: serde_json::Value| Change {
-        amendments: vec![Amendment::new(
-            made.id.clone(),
-            set.as_object().cloned().expect("an object"),
-        )],
-        ..Change::default()
-    };
-    let cases = [
-        Change { archived: vec!["x".to_owned()], ..Change::default() },
-        Change { archived: vec!["x".to_owned(); 1_000_000], ..Change::default() },
-        Change { removed_entities: vec!["x".to_owned()], ..Change::default() },
-        amended(json!({"status": "overridden"})),
-        amended(json!({"status": 42})),
-        amended(json!({"summary": "x".repeat(2 * twining_model::limits::RECORD_BYTES)})),
-        amended(json!({"id": "01ARZ3NDEKTSV4RRFFQ69G5FAV"})),
-        Change {
-            decisions: vec![Decision { id: future, ..decision(store, "late") }],
-            ..Change::default()
-        },
-        Change { agents: [("a".to_owned(), "]".to_owned())].into(), ..Change::default() },
-        Change::of_entries(vec![Entry {
-            detail: "x".repeat(2 * twining_model::limits::RECORD_BYTES),
-            ..entry(store, "huge")
-        }]),
-    ];
-    for (at, change) in cases.into_iter().enumerate() {
-        assert!(engine.admit(&[line(change.clone())], &writer).is_err(), "case {at}");
-        assert!(
-            engine.append_remote(LogBase::Any, &[line(change)], &writer).is_err(),
-            "case {at} without admission"
-        );
-        assert_eq!(node.log.all().len(), 1, "case {at}");
-    }
-}
-
-#[test]
-fn a_key_is_admitted_once_whatever_its_line_says_later() {
-    let node = Node::for_maintainers();
-    let engine = node.engine.lock().expect("no test panics with it");
-    let store = engine.store();
-    let first = line(Change { decisions: vec![decision(store, "one")], ..Change::default() });
-    let rival = line(Change { decisions: vec![decision(store, "two")], ..Change::default() });
-    let lines = [first.clone(), rival.clone()];
-    assert_eq!(engine.admit(&lines, &node.author).expect("admits"), [1, 2]);
-    assert_eq!(engine.admit(&lines, &node.author).expect("knows them"), [1, 2]);
-    let posts: Vec<NewLine> =
-        (0..3).map(|_| line(Change::of_entries(vec![entry(store, "post")]))).collect();
-    assert_eq!(engine.admit(&posts, &node.author).expect("admits"), [3, 4, 5]);
-    assert_eq!(engine.admit(&[rival, posts[1].clone()], &node.author).expect("knows"), [2, 4]);
-    assert_eq!(node.log.all().len(), 5);
 }
 
 #[test]

@@ -352,6 +352,27 @@ fn release(
     Ok(claims.extract_if(.., |claim| meant(claim) && may(claim)).collect())
 }
 
+/// Fails if a claim of another token was released: in a team that takes a person's token, or the
+/// role maintainer.
+pub(crate) fn check_released(
+    before: &[Claim],
+    outcome: &ClaimOutcome,
+    caller: &Caller,
+) -> Result<(), Failure> {
+    let is_foreign = |claim: &&Claim| {
+        outcome.released.contains(&claim.id) && claim.principal != caller.origin.principal
+    };
+    let Some(claim) = before.iter().find(is_foreign) else { return Ok(()) };
+    let (holder, until) = (text::excerpt(&claim.holder(), 120), text::excerpt(&claim.until, 40));
+    Err(Failure::Refused {
+        code: "CLAIMED",
+        why: format!("it is claimed by {holder} until {until}, under another token"),
+        hint: format!(
+            "ask `{holder}` to release it, or somebody with a person's token or the role `maintainer`"
+        ),
+    })
+}
+
 /// The entry that informs the holder of a claim that another released it.
 fn release_notice(claim: &Claim, stamp: &Stamp<'_>) -> Entry {
     let what = claim.paths.first().or(claim.feature.as_ref()).map_or("project", String::as_str);
@@ -368,5 +389,6 @@ fn taken(held: &Claim, what: &str) -> Failure {
         by: text::excerpt(&held.holder(), 120),
         until: text::excerpt(&held.until, 40),
         reason: text::excerpt(&held.reason, limits::SUMMARY_CHARS),
+        is_shared: held.principal.is_some(),
     }
 }

@@ -11,7 +11,9 @@ mod registry;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use claims::{ClaimDraft, current_claims, is_mine, overlapping, plan_claim};
+pub(crate) use claims::{
+    ClaimDraft, check_released, current_claims, is_mine, overlapping, plan_claim,
+};
 pub use claims::{ClaimInput, ClaimOutcome};
 pub(crate) use delegation::{DelegateDraft, delegate};
 pub use delegation::{DelegateInput, DelegateOutcome, OfferMatch};

@@ -546,11 +546,12 @@ impl Engine {
         let (input, redacted) = clean(input);
         let mut caller = caller.called(input.agent_id.as_deref())?;
         let store = self.store();
-        if caller.origin.principal.is_none() {
+        let signature = store.outbox().signature()?;
+        if let (None, Some(signature)) = (&caller.origin.principal, &signature) {
             // In a linked folder, the one whose token it is shared with.
-            caller.origin.principal =
-                store.outbox().signature()?.map(|signature| signature.principal);
+            caller.origin.principal = Some(signature.principal.clone());
         }
+        let may_release = signature.is_none_or(|one| one.is_person || one.is_maintainer);
         let files_of = |feature: &str| {
             let known = self.feature_list().ok().and_then(|(_, list)| list);
             known
@@ -569,7 +570,12 @@ impl Engine {
             .map(|(_, outcome)| outcome);
         }
         let outcome = store.transact_on(Durability::Normal, Documents::agents, |agent_files| {
-            plan_claim(agent_files, &draft, store.folding(), &self.stamp(&caller))
+            let stamp = self.stamp(&caller);
+            let (change, outcome) = plan_claim(agent_files, &draft, store.folding(), &stamp)?;
+            if !may_release {
+                check_released(&current_claims(agent_files, stamp.at), &outcome, &caller)?;
+            }
+            Ok::<_, Failure>((change, outcome))
         })?;
         Ok(ClaimOutcome { redacted, ..outcome })
     }

@@ -7,6 +7,7 @@
 pub(crate) mod announcements;
 mod clauses;
 mod commits;
+mod confirmation;
 mod decide;
 mod dependencies;
 mod list;
@@ -21,6 +22,7 @@ pub use commits::{
     CommitDecision, CommitDetails, CommitsInput, CommitsOutcome, LinkCommitInput,
     LinkCommitOutcome, LinkSource,
 };
+pub(crate) use confirmation::PERSONS_TOKEN;
 pub use decide::{Conflict, DecideInput, DecideOutcome};
 pub(crate) use dependencies::rests_on_it;
 pub use dependencies::{

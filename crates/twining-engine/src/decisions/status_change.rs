@@ -48,6 +48,10 @@ pub struct OverrideOutcome {
     pub old_summary: String,
     /// Whether a person confirmed it.
     pub authority: Authority,
+    /// What has to be done before a person can confirm it from here.
+    #[schemars(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<&'static str>,
     /// Its replacement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Id>,
@@ -102,6 +106,11 @@ impl OverrideDraft {
             },
         })
     }
+
+    /// The decisions that it rejects.
+    pub(super) fn rejected(&self) -> Vec<Id> {
+        [std::slice::from_ref(&self.id), &self.also].concat()
+    }
 }
 
 /// The decision an override would reject, for asking a person to confirm. `None` if that would
@@ -145,6 +154,7 @@ pub(super) fn plan_override(
             overridden,
             old_summary: before.summary,
             authority,
+            hint: None,
             replacement,
             also_overridden: rejected.changed,
             redacted: Vec::new(),
@@ -292,6 +302,10 @@ pub struct PromoteOutcome {
     /// Whether a person confirmed that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authority: Option<Authority>,
+    /// What has to be done before a person can confirm it from here.
+    #[schemars(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<&'static str>,
     /// Secrets redacted before writing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub redacted: Vec<Redaction>,
@@ -331,6 +345,11 @@ impl PromoteDraft {
         let by = fields::optional("promoted_by", input.promoted_by.as_deref(), text::name)?;
         let by = by.unwrap_or_else(|| caller.agent.clone());
         Ok(Self { ids, instead_of, reason, by, authority })
+    }
+
+    /// The decisions whose status it is about.
+    pub(super) fn settled(&self) -> Vec<Id> {
+        [&self.ids[..], &self.instead_of].concat()
     }
 
     /// Whether all are to stay side by side: who says why, and overrides none, wants that.

@@ -4,4 +4,4 @@ mod report;
 #[cfg(test)]
 mod tests;
 
-pub use report::{StatusInput, StatusReport, StatusWarning, UnreadableFile};
+pub use report::{StatusInput, StatusReport, StatusWarning, TeamExchange, UnreadableFile};

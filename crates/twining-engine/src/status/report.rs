@@ -13,7 +13,7 @@ use twining_store::{
 
 use crate::agents::{AgentLiveness, AgentSummary};
 use crate::anchors::CodeCounts;
-use crate::decisions::open_claimed_overrides;
+use crate::decisions::{PERSONS_TOKEN, open_claimed_overrides};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::fields::DAY_MS;
@@ -71,6 +71,19 @@ pub struct StatusInput {
     /// Also show knowledge usage and cost, as counted on this machine
     #[serde(default)]
     pub metrics: bool,
+}
+
+/// What a linked clone knows of the exchange with the team's log.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TeamExchange {
+    /// When the service last answered, if it ever did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answered_at: Option<String>,
+    /// Changes not sent yet.
+    pub unsent: u64,
+    /// When the oldest of them was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsent_since: Option<String>,
 }
 
 /// The state of the memory.
@@ -132,6 +145,9 @@ pub struct StatusReport {
     /// Records that are bound to code, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<CodeCounts>,
+    /// The exchange with the team's log, in a linked clone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub team: Option<TeamExchange>,
     /// Knowledge usage and cost, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub metrics: Option<KnowledgeMetrics>,
@@ -362,7 +378,7 @@ const UNCONFIRMED: NoticeKind = NoticeKind {
     code: "unconfirmed_overrides",
     one: "override was claimed by an agent and not confirmed",
     many: "overrides were claimed by agents and not confirmed",
-    hint: "a person confirms one by overriding it again at a terminal: twining override",
+    hint: "a person confirms one by overriding it again at a terminal: `twining override ID --why \"…\"`; `twining waiting` lists them",
 };
 const STALE: NoticeKind = NoticeKind {
     code: "stale_provisional",
@@ -444,6 +460,7 @@ fn summary(tally: &RecordCounts, notices: &[StatusNotice]) -> String {
 impl Engine {
     /// Takes stock.
     pub fn status(&self) -> Result<StatusReport, Failure> {
+        self.search_on_new_index()?;
         let config = self.store().config()?;
         let rejected = self.store().queues().rejected_lines()?;
         let model = self.expected_model_state()?;
@@ -454,6 +471,12 @@ impl Engine {
             let report = status(view, project.clone(), &config, rejected, &model, &unread)?;
             Ok::<_, Failure>(StatusReport { code: self.code_counts(view)?, ..report })
         })?;
+        if self.lacks_persons_token()? {
+            let mut warnings = report.warnings.iter_mut();
+            if let Some(warning) = warnings.find(|warning| warning.code == UNCONFIRMED.code) {
+                warning.hint = PERSONS_TOKEN.to_owned();
+            }
+        }
         report.warnings.extend(self.knowledge_warning());
         if let Ok(agent_files) = &agent_files {
             report.add_agents(agent_files, &config, self.store().ids().now());

@@ -118,7 +118,7 @@ pub(super) struct RatedDecision {
 }
 
 /// A word of a command line, in quotes where a shell needs them.
-pub(super) fn shell_word(word: &str) -> String {
+pub(crate) fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:=@,+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()
@@ -128,6 +128,6 @@ pub(super) fn shell_word(word: &str) -> String {
 }
 
 /// A command that opens a file at a line.
-pub(super) fn edit(file: &str, line: u64) -> String {
+pub(crate) fn edit_command(file: &str, line: u64) -> String {
     format!("${{EDITOR:-vi}} +{line} {}", shell_word(file))
 }

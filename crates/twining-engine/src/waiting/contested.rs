@@ -9,7 +9,7 @@ use super::answers::{RatedDecision, consequences, href, named, quoted, ruled_out
 use super::inbox::{Inbox, Pending};
 use super::item::{Gravity, WaitingAnswer, WaitingItem, WaitingKind, WaitingSubject};
 use crate::decisions::{
-    binding_dependents, clashes_of, contesting, open_claimed_overrides, rests_on_it,
+    PERSONS_TOKEN, binding_dependents, clashes_of, contesting, open_claimed_overrides, rests_on_it,
 };
 use crate::failure::Failure;
 use crate::fields;
@@ -58,7 +58,8 @@ pub(super) fn contested(inbox: Inbox<'_>) -> Result<Vec<Pending<'_>>, Failure> {
             Ok(contradiction(&newcomer, &rivals, since))
         }));
     }
-    for contest in inbox.engine.contests(inbox.view)?.active.iter().cloned() {
+    let active = inbox.engine.contests(inbox.view)?.active.clone();
+    for contest in inbox.engine.contests_here(inbox.view, active)? {
         let ActiveContest { id, scope, rivals, since } = contest;
         found.push(Pending::new(Some(since), Some(scope), move || {
             let rivals =
@@ -91,7 +92,14 @@ pub(super) fn claimed_overrides(inbox: Inbox<'_>) -> Result<Vec<Pending<'_>>, Fa
             let rated = inbox.decision(&id)?;
             let in_force = [DecisionStatus::Active];
             let rivals = inbox.view.decisions().contesters(&rated.decision, &in_force, 1)?;
-            Ok(claimed_override(&rated, !rivals.is_empty(), since))
+            let mut item = claimed_override(&rated, !rivals.is_empty(), since);
+            if inbox.engine.lacks_persons_token()? {
+                // A confirmation would stay a claim, and wait here again.
+                item.why_you =
+                    format!("{} From here that does not work yet: {PERSONS_TOKEN}.", item.why_you);
+                item.answers.remove(0);
+            }
+            Ok(item)
         }));
     }
     Ok(found)

@@ -8,7 +8,7 @@ use twining_guard::policy::{Examples, GuardHealth};
 use twining_guard::{Guard, GuardSet};
 use twining_store::{TextFile, digest};
 
-use super::answers::{edit, href, quoted, shell_word};
+use super::answers::{edit_command, href, quoted, shell_word};
 use super::inbox::{Inbox, Pending};
 use super::item::{Gravity, WaitingAnswer, WaitingItem, WaitingKind, WaitingSubject};
 use crate::failure::Failure;
@@ -89,7 +89,7 @@ pub(super) fn dead(inbox: Inbox<'_>) -> Result<Vec<Pending<'_>>, Failure> {
 fn unread(mistake: &Mistake) -> WaitingItem {
     let fix = WaitingAnswer::copy(
         "Fix it",
-        edit(&mistake.file, mistake.line),
+        edit_command(&mistake.file, mistake.line),
         "Once the file can be read, the project's guards are in force again.".to_owned(),
     );
     guard_item(
@@ -113,7 +113,7 @@ fn dead_guard(guard: &Guard, user_file: &str) -> WaitingItem {
     };
     let fix = WaitingAnswer::copy(
         "Fix it",
-        edit(file, guard.source.line.unwrap_or(1)),
+        edit_command(file, guard.source.line.unwrap_or(1)),
         format!("Once `{}` passes its own examples, it is in force.", guard.id),
     );
     guard_item(

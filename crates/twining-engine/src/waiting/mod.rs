@@ -18,6 +18,7 @@ mod settled;
 mod tests;
 mod work;
 
+pub(crate) use answers::{edit_command, shell_word};
 pub use inbox::WaitingSources;
 pub use item::{
     AnswerNeed, Gravity, Settled, WaitingAnswer, WaitingCount, WaitingInput, WaitingItem,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use twining_store::integrity::{Difference, DifferenceKind, RecordKind};
 use twining_store::{ComparedState, UnchangedBoard};
 
-use super::answers::{edit, href, shell_word};
+use super::answers::{edit_command, href, shell_word};
 use super::inbox::{Inbox, Pending};
 use super::item::{Gravity, WaitingAnswer, WaitingItem, WaitingKind, WaitingSubject};
 use crate::failure::Failure;
@@ -163,7 +163,7 @@ fn knowledge_error(path: &str, errors: &[GraphFinding]) -> WaitingItem {
         answers: vec![
             WaitingAnswer::copy(
                 "Fix it",
-                edit(path, line),
+                edit_command(path, line),
                 "Once the file is valid, all of it is served.".to_owned(),
             ),
             WaitingAnswer::copy(

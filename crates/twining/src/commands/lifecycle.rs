@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use twining_engine::{
     ArchiveInput, ArchiveOutcome, CheckStatus, ExportInput, ExportOutcome, ExportSize, Failure,
-    KnowledgeMetrics, StatusInput, StatusReport, StatusWarning, VerifyInput, VerifyOutcome,
+    KnowledgeMetrics, StatusInput, StatusReport, StatusWarning, TeamExchange, VerifyInput,
+    VerifyOutcome,
 };
 use twining_model::InvalidInput;
 
@@ -16,10 +17,12 @@ use super::agents::claim_row;
 use super::rows;
 use crate::allowances::PersonAllowances;
 use crate::args;
-use crate::link::sync_warnings;
+use crate::link::{sync_warnings, team_exchange};
 use crate::project::CommandContext;
 use crate::render::command_error::ExitStatus;
-use crate::render::text_page::{TextPage, bad, count, dim, good, place, plain, strong, warn, when};
+use crate::render::text_page::{
+    StyledText, TextPage, bad, count, dim, good, place, plain, strong, warn, when,
+};
 use crate::verbs::tool_names::with_command_names;
 use crate::verbs::verb::{Effect, Verb};
 
@@ -81,6 +84,7 @@ impl Verb for StatusInput {
             hint: format!("a person ends it: `twining guard bypass --end {}`", bypass.subject),
         }));
         report.warnings.extend(sync_warnings(ctx.engine.store()));
+        report.team = team_exchange(ctx.engine.store());
         if self.metrics {
             report.metrics = Some(ctx.engine.knowledge_metrics()?);
         }
@@ -112,7 +116,8 @@ impl Verb for StatusInput {
         let counted =
             counts.into_iter().map(|(name, number)| vec![dim(name), plain(number.to_string())]);
         let code = report.code.as_ref().map(|code| vec![dim("code"), plain(code.summary())]);
-        page.table(2, counted.chain(code).chain(last));
+        let team = report.team.iter().flat_map(team_rows);
+        page.table(2, counted.chain(code).chain(last).chain(team));
         rows::section(page, "Held", report.claims.iter().map(claim_row));
         if !report.warnings.is_empty() {
             page.heading("Needs attention");
@@ -133,6 +138,14 @@ impl Verb for StatusInput {
             }),
         );
     }
+}
+
+/// When the team's log last answered, and what waits for it.
+fn team_rows(team: &TeamExchange) -> Vec<Vec<StyledText>> {
+    let answered = team.answered_at.as_deref().map_or_else(|| warn("never"), when);
+    let unsent = vec![dim("not sent to the team"), plain(team.unsent.to_string())];
+    let oldest = team.unsent_since.iter().map(|since| vec![dim("oldest of them"), when(since)]);
+    [vec![dim("team's log answered"), answered], unsent].into_iter().chain(oldest).collect()
 }
 
 fn show_metrics(metrics: &KnowledgeMetrics, page: &mut TextPage) {

@@ -2,6 +2,7 @@ use std::sync::Barrier;
 use twining_testcases::each;
 
 use twining_model::ClaimList;
+use twining_store::OutboxSignature;
 
 use crate::testing::{Project, caller, person};
 use crate::{Caller, ClaimInput, Failure, FeaturesInput};
@@ -247,6 +248,31 @@ fn only_the_holder_or_a_person_lets_go() {
     let board =
         std::fs::read_to_string(project.path().join(".twining/blackboard.jsonl")).expect("is told");
     assert!(board.contains("eve released the claim of ada: src"), "{board}");
+}
+
+#[test]
+fn in_a_team_a_person_lets_go_of_the_claims_that_their_token_may() {
+    let project = Project::new();
+    let outbox = project.engine.store().outbox();
+    let sign = |token: &str, is_maintainer| {
+        let (principal, is_person) = (token.to_owned(), false);
+        let signature = OutboxSignature { principal, is_person, is_maintainer };
+        outbox.sign_as(signature).expect("is kept");
+    };
+    outbox.create().expect("is linked");
+    sign("mia-agent", false);
+    project.engine.claim(&caller("main"), &paths(&["src/"])).expect("claims");
+    sign("joe-agent", false);
+    let refused = project.engine.claim(&person("joe"), &release(&["src/"]));
+    let refused = refused.expect_err("the log would refuse it");
+    assert_eq!(refused.code(), "CLAIMED");
+    assert!(refused.hint().is_some_and(|hint| hint.contains("maintainer")), "{refused:?}");
+    assert_eq!(held(&project), 1);
+    let board = std::fs::read_to_string(project.path().join(".twining/blackboard.jsonl"));
+    assert!(!board.unwrap_or_default().contains("released the claim"));
+    sign("joe-agent", true);
+    project.engine.claim(&person("joe"), &release(&["src/"])).expect("a maintainer may");
+    assert_eq!(held(&project), 0);
 }
 
 #[test]

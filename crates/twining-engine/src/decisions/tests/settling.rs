@@ -1,6 +1,7 @@
 //! Changes of mind: reconsider, override, promote.
 
 use twining_model::{Authority, DecisionStatus, EntryType};
+use twining_store::OutboxSignature;
 
 use crate::testing::{Project, caller, choice};
 use crate::{
@@ -206,6 +207,31 @@ fn an_override_by_an_agent_is_flagged_until_a_person_confirms_it() {
         report.warnings
     );
     assert_eq!(report.open_warnings, 0);
+}
+
+#[test]
+fn a_clone_confirms_an_override_only_with_a_persons_token() {
+    let project = Project::new();
+    let outbox = project.engine.store().outbox();
+    let sign = |is_person| {
+        let principal = "ada".to_owned();
+        let signature = OutboxSignature { principal, is_person, is_maintainer: true };
+        outbox.sign_as(signature).expect("is kept");
+    };
+    outbox.create().expect("is linked");
+    let decided = project.decide(&choice("a", "src/", "use rest"));
+    sign(false);
+    for is_new in [true, false] {
+        let done = project.override_as(Authority::Confirmed, &decided.id, None);
+        assert_eq!((done.overridden, done.authority), (is_new, Authority::Claimed));
+        assert!(done.hint.is_some_and(|hint| hint.contains("--kind person")), "{done:?}");
+    }
+    let warnings = project.engine.status().expect("reports").warnings;
+    let warning = warnings.iter().find(|one| one.code == "unconfirmed_overrides");
+    assert!(warning.is_some_and(|one| one.hint.contains("--kind person")), "{warnings:?}");
+    sign(true);
+    let done = project.override_as(Authority::Confirmed, &decided.id, None);
+    assert_eq!((done.overridden, done.authority, done.hint), (true, Authority::Confirmed, None));
 }
 
 #[test]

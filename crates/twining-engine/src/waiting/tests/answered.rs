@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use twining_model::{Authority, HandoffResult};
+use twining_store::OutboxSignature;
 use twining_testcases::each;
 
 use super::*;
@@ -155,6 +156,20 @@ fn after_each_answer_the_item_no_longer_waits() {
             assert!(item.answers[at].then.ends_with('.'), "{label} says what holds");
         }
     });
+}
+
+#[test]
+fn no_confirmation_is_offered_where_the_teams_log_takes_none() {
+    let (project, _) = only_item(WaitingKind::ClaimedOverride, claimed_override);
+    let outbox = project.engine.store().outbox();
+    outbox.create().expect("is linked");
+    let signature =
+        OutboxSignature { principal: "ada".into(), is_person: false, is_maintainer: true };
+    outbox.sign_as(signature).expect("is kept");
+    let item = waiting(&project).remove(0);
+    assert!(item.why_you.contains("--kind person"), "{item:?}");
+    let verbs: Vec<&str> = item.answers.iter().map(|answer| answer.verb.as_str()).collect();
+    assert_eq!(verbs, ["decide"]);
 }
 
 #[test]
