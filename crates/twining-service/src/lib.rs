@@ -14,8 +14,9 @@ mod repositories;
 mod shared_docs;
 
 pub use database::{
-    AuditEntry, AuditRow, Database, DatabaseSettings, DocRow, HeadWatch, IssuerRow, LogRow,
-    NewIssuer, NewToken, PgLog, RepositoryRow, TenantLimits, TenantRow, TenantSize, TokenRow,
+    AuditEntry, AuditRow, Database, DatabaseSettings, DocRow, GoodToken, HeadWatch, IssuerRow,
+    LogRow, NewIssuer, NewToken, PgLog, RepositoryRow, TenantLimits, TenantRow, TenantSize,
+    TokenRow,
 };
 pub use error::ServiceError;
 pub use http::{

@@ -13,10 +13,22 @@ words! {
         Reader = "reader",
         /// Adds.
         Writer = "writer",
-        /// Overrides, promotes, archives, prunes, and makes decisions that bind.
+        /// Overrides, promotes, reconsiders, archives and prunes.
         Maintainer = "maintainer",
-        /// Tokens, repositories, export.
+        /// The same; for people who run the service, which takes the command line.
         Admin = "admin",
+    }
+}
+
+impl AccessRole {
+    /// The scope of an access token by OAuth that asks for it.
+    #[must_use]
+    pub fn scope(self) -> &'static str {
+        match self {
+            Self::Reader => "twining:read",
+            Self::Writer => "twining:write",
+            Self::Maintainer | Self::Admin => "twining:maintain",
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,8 @@ const COLLECTED_FOR: Duration = Duration::from_millis(250);
 const BOOT_FILE: &str = "boot";
 /// Where the system says which start this is.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+/// How often the log is compared with what was followed of it.
+const COMPARED_EVERY: Duration = Duration::from_secs(4);
 /// How soon lines that could not be taken in are asked for again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 
@@ -138,9 +140,10 @@ impl OpenRepositories {
         // Closing takes a moment, for which nobody else should wait.
         drop(dropped);
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(repository) = slot.as_ref() {
+        if let Some(repository) = slot.as_ref().filter(|open| !open.is_of_other_log()) {
             return Ok(Arc::clone(repository));
         }
+        *slot = None;
         let repository = self.open(tenant, repo)?;
         *slot = Some(Arc::clone(&repository));
         Ok(repository)
@@ -154,7 +157,8 @@ impl OpenRepositories {
         let calls = table.calls;
         let slot = table.slots.get_mut(&of)?;
         slot.used = calls;
-        slot.repository.try_lock().ok()?.clone()
+        let open = slot.repository.try_lock().ok()?.clone();
+        open.filter(|open| !open.is_of_other_log())
     }
 
     /// How many are open.
@@ -201,7 +205,9 @@ impl OpenRepositories {
             remove_folder(&folder)?;
         }
         let mut memory = self.open_memory(&folder, tenant, repo)?;
-        if memory.store().follower().position()? > head {
+        let log = self.database.log(tenant, repo);
+        let follower = memory.store().follower();
+        if follower.position()? > head || !follower.is_of(&*log)? {
             // The database is an older one than this folder followed, from a backup: what the
             // folder has beyond it counts no more.
             drop(memory);
@@ -211,11 +217,12 @@ impl OpenRepositories {
         let repository = Arc::new(OpenRepository {
             memory,
             database: self.database.clone(),
-            log: self.database.log(tenant, repo),
+            log,
             tenant: tenant.clone(),
             repo: repo.clone(),
             progress: Mutex::default(),
             shared_presence: AtomicU64::new(0),
+            is_of_other_log: AtomicBool::new(false),
         });
         self.database.spawn(follow(Arc::downgrade(&repository), self.database.watch_head(repo)));
         Ok(repository)
@@ -255,6 +262,8 @@ pub struct OpenRepository {
     progress: Mutex<FollowProgress>,
     /// The last note of who is at work that other nodes were told of.
     shared_presence: AtomicU64,
+    /// Whether its folder followed a log that the database does not have any more.
+    is_of_other_log: AtomicBool,
 }
 
 /// How the folder of a repository keeps up with the log.
@@ -304,6 +313,20 @@ impl OpenRepository {
         self.memory.store().follower().catch_up_to(said)?;
         self.progress().late_since = None;
         Ok(())
+    }
+
+    /// Looks whether the log is still the one that the folder followed: a database that is restored
+    /// from a backup beside a running node has another. Waits: only for threads that may block.
+    fn compare_with_log(&self) -> Result<(), ServiceError> {
+        if !self.memory.store().follower().is_of(&*self.log)? {
+            self.is_of_other_log.store(true, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Whether whoever needs it next has to open it again, which makes its folder anew.
+    fn is_of_other_log(&self) -> bool {
+        self.is_of_other_log.load(Ordering::Acquire)
     }
 
     /// Until when the folder certainly has every line, for when the database does not answer.
@@ -365,9 +388,19 @@ type SharedSlot = Arc<Mutex<Option<Arc<OpenRepository>>>>;
 /// Takes in what others write, until the repository is closed.
 async fn follow(repository: Weak<OpenRepository>, mut head: HeadWatch) {
     let mut next = tokio::time::Instant::now();
+    let mut compared_at = next;
     loop {
         let waited = tokio::time::timeout(CLOSED_AFTER, head.moved()).await;
         let Some(repository) = repository.upgrade() else { return };
+        if compared_at.elapsed() >= COMPARED_EVERY {
+            let open = Arc::clone(&repository);
+            // A database that does not answer is asked again.
+            let _ = tokio::task::spawn_blocking(move || open.compare_with_log()).await;
+            compared_at = tokio::time::Instant::now();
+        }
+        if repository.is_of_other_log() {
+            return;
+        }
         if waited.is_ok() {
             repository.note_late();
             tokio::time::sleep_until(next).await;

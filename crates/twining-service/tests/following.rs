@@ -108,6 +108,40 @@ fn two_nodes_write_one_repository_and_end_equal() {
 }
 
 #[test]
+fn a_node_whose_database_was_restored_makes_its_folder_anew() {
+    let Some(service) = TestService::start() else { return };
+    let (tenant, repo) = (&service.tenant, &service.repo);
+    let [running, restarted, other] = [(); 3].map(|()| Node::new(service.node(), 4));
+    let open = |node: &Node| {
+        let open = node.repositories.get(tenant, repo).expect("opens");
+        open.catch_up().expect("follows");
+        open
+    };
+    post(open(&running).memory.store(), "in the backup").expect("posts");
+    post(open(&running).memory.store(), "after the backup").expect("posts");
+    open(&running);
+    open(&restarted);
+    let data = restarted.folder;
+    drop(restarted.repositories);
+    service.sql("delete from twining.log where seq = 2");
+    service.sql("update twining.repo set head = 1, planned = 1");
+    // The log is as long as before, and another.
+    post(open(&other).memory.store(), "after the restore").expect("posts");
+    let folder = data.path().to_path_buf();
+    let repositories = OpenRepositories::new(service.node(), Arc::new(StoreOpener), folder, 4);
+    let restarted = Node { folder: data, repositories };
+    open(&restarted);
+    let expected = ["in the backup", "after the restore"];
+    assert_eq!(restarted.summaries(tenant, repo), expected);
+    let until = Instant::now() + Duration::from_secs(30);
+    while running.summaries(tenant, repo) != expected {
+        assert!(Instant::now() < until, "{:?}", running.summaries(tenant, repo));
+        open(&running);
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
 fn a_read_sees_what_was_acknowledged_on_another_node_before() {
     let Some(service) = TestService::start() else { return };
     // The second hears nothing: it must ask.

@@ -35,6 +35,10 @@ fn t7_without_our_code_row_security_shows_and_takes_rows_of_the_named_tenant_onl
     });
     assert_eq!(service.sql("select count(*) from twining.log"), "1");
     assert_eq!(service.wait(service.node().head(&rival, &rival_repo)).expect("a head"), 0);
+    let node = service.node();
+    let found = |tenant| service.wait(node.find_repository(tenant, ("acme", "shop")));
+    assert_eq!(found(&rival).expect("answers"), None, "the address of another tenant");
+    assert!(found(&service.tenant).expect("answers").is_some());
 }
 
 #[test]

@@ -68,12 +68,13 @@ fn names_are_checked_and_taken_once() {
     }
     let again = service.wait(admin.add_repository(&service.tenant, "shop"));
     assert!(matches!(again, Err(ServiceError::Exists { .. })), "{again:?}");
-    let found = service.wait(service.node().find_repository("acme", "shop")).expect("answers");
+    let node = service.node();
+    let find = |tenant: &str, repo: &str| {
+        service.wait(node.find_repository(&service.tenant, (tenant, repo))).expect("answers")
+    };
+    let found = find("acme", "shop");
     assert_eq!(found.map(|repo| repo.id), Some(service.repo.clone()));
     for (tenant, repo) in [("acme", "shops"), ("acm", "shop"), ("acme", "' or true --")] {
-        assert_eq!(
-            service.wait(service.node().find_repository(tenant, repo)).expect("answers"),
-            None
-        );
+        assert_eq!(find(tenant, repo), None);
     }
 }

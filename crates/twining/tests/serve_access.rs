@@ -28,14 +28,36 @@ fn t1_another_tenants_repository_is_not_there() {
     team.admin(&["repo", "add", "acme", "secret"]);
     let token = team.token("shop", "admin");
     let node = team.node("n1");
+    let everywhere = team.token("*", "admin");
     let nothing = said(&node.mcp("/acme/nothing/mcp", &token, "tools/list", json!({})));
     assert_eq!(nothing.0, 404);
+    for token in [&token, &everywhere] {
+        assert_eq!(said(&node.mcp("/rival/shop/mcp", token, "tools/list", json!({}))), nothing);
+    }
     for path in ["/rival/shop/mcp", "/acme/secret/mcp", "/rival/nothing/mcp", "/nobody/shop/mcp"] {
         assert_eq!(said(&node.mcp(path, &token, "tools/list", json!({}))), nothing, "{path}");
     }
     for route in ["v1/since", "v1/snapshot", "v1/claims"] {
         let reply = node.get(&format!("/rival/shop/{route}"), &token);
         assert_eq!(said(&reply), nothing, "{route}");
+    }
+}
+
+#[test]
+fn t7_without_row_security_the_door_shows_nothing_of_another_tenant() {
+    let Some(team) = Team::new() else { return };
+    team.admin(&["tenant", "add", "rival"]);
+    let theirs = team.token_of("rival", "*", "admin", "agent");
+    for table in ["tenant", "repo", "log", "doc", "token", "audit"] {
+        let off = format!("alter table twining.{table} disable row level security");
+        team.postgres.sql("test0", &off);
+    }
+    let node = team.node("n1");
+    post(&node, &team.token("shop", "writer"), "a secret of acme");
+    for route in ["mcp", "v1/since", "v1/snapshot", "v1/claims"] {
+        let reply = node.get(&format!("/acme/shop/{route}"), &theirs);
+        let nothing = node.get(&format!("/acme/nothing/{route}"), &theirs);
+        assert_eq!((reply.status, said(&reply)), (404, said(&nothing)), "{route}");
     }
 }
 
@@ -67,6 +89,47 @@ fn t2_only_the_path_and_the_token_say_who_and_where() {
     );
     let other = reply.json()["result"]["structuredContent"]["entries"].clone();
     assert_eq!(other, json!([]));
+    // A name twice in a call that is let in: what the role is looked up for is what is carried out.
+    let decision =
+        json!({"domain": "d", "scope": "src/", "summary": "s", "context": "c", "rationale": "r"});
+    let id = node.call(&token, "decide", decision)["id"].clone();
+    let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let arguments = format!(r#"{{"decision_id":{id},"reason":"no"}}"#);
+    for (first, second) in [("trace", "override"), ("override", "trace")] {
+        let twice = format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"_meta":{meta},"name":"twining_{first}","name":"twining_{second}","arguments":{arguments}}}}}"#
+        );
+        for name in [first, second] {
+            let name = format!("twining_{name}");
+            let headers = [
+                ("content-type", "application/json"),
+                ("accept", "application/json, text/event-stream"),
+                ("mcp-protocol-version", "2026-07-28"),
+                ("mcp-method", "tools/call"),
+                ("mcp-name", name.as_str()),
+            ];
+            node.request("POST", MCP, &token, &headers, &twice);
+        }
+    }
+    let key = "01M7EB3QY8BCK1T7V2TH9HG8T6";
+    let entry = format!(r#"{{"id":"{key}","entry_type":"finding","summary":"a"}}"#);
+    for body in [
+        format!(
+            r#"{{"base":"admit","base":"any","lines":[{{"key":"{key}","change":{{"entries":[{entry}]}}}}]}}"#
+        ),
+        format!(
+            r#"{{"base":"any","lines":[{{"key":"{key}","change":{{}},"change":{{"entries":[{entry}]}}}}]}}"#
+        ),
+        format!(
+            r#"{{"base":"any","lines":[{{"key":"{key}","key":"{key}","change":{{"entries":[{entry}]}}}}]}}"#
+        ),
+    ] {
+        let headers = [("content-type", "application/json")];
+        let reply = node.request("POST", "/acme/shop/v1/append", &token, &headers, &body);
+        assert_eq!(reply.status, 400, "{body}: {reply:?}");
+    }
+    let why = node.call(&token, "why", json!({"scope": "src/"}));
+    assert_eq!(why["decisions"][0]["status"], "active", "{why}");
     let twice = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","method":"tools/call","params":{"name":"twining_post","arguments":{}}}"#;
     let reply =
         node.request("POST", MCP, &of_other, &[("content-type", "application/json")], twice);
@@ -116,6 +179,33 @@ fn t4_t5_ids_and_keys_of_one_repository_are_nothing_in_another() {
     assert_eq!(found["code"], "NOT_FOUND", "{found}");
     let refused = node.call(&mine, "override", json!({"decision_id": id, "reason": "no"}));
     assert_eq!(refused["code"], "NOT_FOUND", "{refused}");
+    let of_theirs = |tool: &str, arguments: Value| {
+        let params = json!({"name": format!("twining_{tool}"), "arguments": arguments});
+        let reply = node.mcp("/rival/shop/mcp", &theirs, "tools/call", params).json();
+        reply["result"]["structuredContent"].clone()
+    };
+    let entry = of_theirs("post", json!({"entry_type": "warning", "summary": "a canary"}));
+    let refused = node.call(&mine, "dismiss", json!({"ids": [entry["id"]]}));
+    assert_eq!(refused["code"], "NOT_FOUND", "{refused}");
+    let read = node.call(&mine, "read", json!({"ids": [entry["id"]]}));
+    assert!(!read.to_string().contains("canary"), "{read}");
+    let result = json!([{"description": "a canary", "status": "completed"}]);
+    let handoff = of_theirs("handoff", json!({"summary": "a canary", "results": result}));
+    let refused = node.call(&mine, "acknowledge", json!({"handoff_id": handoff["id"]}));
+    assert_eq!(refused["code"], "NOT_FOUND", "{refused}");
+    let claim = of_theirs("claim", json!({"paths": ["src/canary/"], "agent_id": "main"}));
+    assert!(claim["claim"].is_object(), "{claim}");
+    let paths = json!(["src/canary/"]);
+    let released =
+        node.call(&mine, "claim", json!({"paths": paths, "action": "release", "agent_id": "main"}));
+    assert!(released["released"].as_array().is_none_or(Vec::is_empty), "{released}");
+    let held = of_theirs("claim", json!({"action": "list"}));
+    assert_eq!(held["claims"][0]["paths"], json!(["src/canary"]), "{held}");
+    for route in ["v1/claims", "v1/snapshot", "v1/snapshot?after=1", "v1/since"] {
+        let own = node.get(&format!("/acme/shop/{route}"), &mine).body;
+        assert!(!own.contains("canary") && !own.contains("theirs"), "{route}: {own}");
+        assert_eq!(node.get(&format!("/rival/shop/{route}"), &mine).status, 404, "{route}");
+    }
     let line = |summary: &str| {
         json!({"base": "any", "lines": [{"key": "01M7EB3QY8BCK1T7V2TH9HG8T6", "change": {
             "entries": [{"id": "01M7EB3QY8BCK1T7V2TH9HG8T6", "entry_type": "finding", "summary": summary}],
@@ -219,6 +309,8 @@ fn t16_a_call_beyond_the_role_is_refused_and_on_record() {
         ("override", json!({"decision_id": id, "reason": "r"})),
         ("promote", json!({"decision_ids": [id]})),
         ("archive", json!({})),
+        ("reconsider", json!({"decision_id": id, "new_context": "c"})),
+        ("prune_graph", json!({"dry_run": false})),
     ] {
         let refused = node.call(&writer, tool, arguments);
         assert_eq!(refused["code"], "FORBIDDEN", "{tool}: {refused}");
@@ -226,6 +318,37 @@ fn t16_a_call_beyond_the_role_is_refused_and_on_record() {
     let append = json!({"base": "any", "lines": [{"key": id, "change": {}}]});
     let reply = node.post("/acme/shop/v1/append", &reader, &append);
     assert_eq!((reply.status, reply.json()["error"].clone()), (403, json!("insufficient_scope")));
+    // What a linked clone sends is judged by what it does.
+    let decided = node.call(
+        &writer,
+        "decide",
+        json!({"domain": "d", "scope": "src/", "summary": "s", "context": "c", "rationale": "r"}),
+    );
+    let send = |token: &str, base: Value, change: Value| {
+        let body = json!({"base": base, "lines": [{"key": id, "change": change}]});
+        node.post("/acme/shop/v1/append", token, &body)
+    };
+    let amended = |set: Value| json!({"amendments": [{"id": decided["id"], "set": set}]});
+    let overridden =
+        || amended(json!({"status": "overridden", "overridden_by": "me", "override_reason": "no"}));
+    let head = node.get("/acme/shop/v1/since", &writer).json()["head"].clone();
+    for (base, change) in [
+        (json!("admit"), overridden()),
+        (json!({"at": head}), overridden()),
+        (json!("any"), amended(json!({"status": "provisional"}))),
+        (json!("any"), json!({"archived": ["x"]})),
+        (json!("any"), json!({"removed_entities": ["x"]})),
+        (json!("any"), amended(json!({"rationale": "none"}))),
+    ] {
+        let reply = send(&writer, base, change);
+        assert_eq!((reply.status, &reply.json()["error"]), (403, &json!("insufficient_scope")));
+    }
+    let maintainer = team.token("shop", "maintainer");
+    // A full repository is no question of roles.
+    team.admin(&["tenant", "limit", "acme", "--records", "1"]);
+    assert_eq!(send(&maintainer, json!("admit"), overridden()).status, 409);
+    team.admin(&["tenant", "limit", "acme", "--records", "none"]);
+    assert_eq!(send(&maintainer, json!("admit"), overridden()).status, 200);
     let audit = team.admin(&["audit", "--tenant", "acme"])["audit"].clone();
     let acts: Vec<_> = audit
         .as_array()
@@ -234,7 +357,13 @@ fn t16_a_call_beyond_the_role_is_refused_and_on_record() {
         .filter(|row| row["outcome"] == "forbidden")
         .map(|row| row["act"].clone())
         .collect();
-    assert_eq!(acts, ["post", "override", "promote", "archive"].map(Value::from), "{audit}");
+    let by_mcp = ["post", "override", "promote", "archive", "reconsider", "prune_graph"];
+    let by_append =
+        ["append", "override", "override", "reconsider", "archive", "prune_graph", "append"];
+    let refused = by_mcp.iter().chain(&by_append).map(|act| json!(act));
+    assert_eq!(acts, refused.collect::<Vec<_>>(), "{audit}");
+    let last = audit.as_array().and_then(|rows| rows.last()).expect("has rows");
+    assert_eq!((&last["act"], &last["outcome"]), (&json!("override"), &json!("ok")), "{audit}");
 }
 
 #[test]
@@ -349,10 +478,19 @@ fn t22_what_a_clone_forges_is_overwritten_or_refused() {
     }));
     let id = decided["id"].clone();
     let replaced = append(1, json!({"decisions": [{"id": id, "summary": "theirs"}]}));
-    assert_eq!(replaced.status, 400, "{replaced:?}");
+    assert_eq!(replaced.json()["error"], "insufficient_scope", "{replaced:?}");
     let overridden =
         append(2, json!({"amendments": [{"id": id, "set": {"status": "overridden"}}]}));
-    assert_eq!(overridden.json()["error"], "refused", "{overridden:?}");
+    assert_eq!(overridden.json()["error"], "insufficient_scope", "{overridden:?}");
+    let rival = json!({"decisions": [{
+        "id": key(5), "timestamp": "2026-11-01T10:00:00.000Z", "agent_id": "ada",
+        "domain": "storage", "scope": "src/", "summary": "rival", "context": "c",
+        "rationale": "r", "status": "active",
+    }]});
+    let beyond = json!({"base": {"at": 99}, "lines": [{"key": key(6), "change": rival}]});
+    let beyond = node.post("/acme/shop/v1/append", &machine, &beyond);
+    assert_eq!(beyond.json()["error"], "refused", "{beyond:?}");
+    assert_eq!(append(6, rival).status, 200);
     let outside =
         append(3, json!({"turns": [{"feature": "../..", "task": "t", "number": 1, "text": "x"}]}));
     assert_eq!(outside.json()["error"], "refused", "{outside:?}");
@@ -361,7 +499,48 @@ fn t22_what_a_clone_forges_is_overwritten_or_refused() {
     let since = node.get("/acme/shop/v1/since?after=0", &machine).body;
     assert!(!since.contains("policy.yml"), "{since}");
     let why = node.call(&machine, "why", json!({"scope": "src/"}));
-    assert_eq!(why["decisions"][0]["summary"], "ours");
+    let standing = why["decisions"].as_array().expect("a list").iter();
+    let standing: Vec<_> = standing.map(|one| (&one["summary"], &one["status"])).collect();
+    assert!(standing.contains(&(&json!("ours"), &json!("active"))), "{why}");
+    assert!(standing.contains(&(&json!("rival"), &json!("provisional"))), "{why}");
+}
+
+#[test]
+fn t22_a_claim_of_another_token_is_neither_taken_away_nor_made() {
+    let Some(team) = Team::new() else { return };
+    let named = |name: &str, role: &str| {
+        let flags = ["--tenant", "acme", "--repo", "shop", "--role", role, "--name", name];
+        let token = team.admin(&[&["token", "add"], &flags[..]].concat())["token"].clone();
+        token.as_str().expect("a token").to_owned()
+    };
+    let (ada, bob, kim) =
+        (named("ada", "writer"), named("bob", "writer"), named("kim", "maintainer"));
+    let node = team.node("n1");
+    let claimed = node.call(&ada, "claim", json!({"paths": ["src/"], "agent_id": "main"}));
+    assert_eq!(claimed["claim"]["agent_id"], "main", "{claimed}");
+    let claims = || node.get("/acme/shop/v1/claims", &bob).json();
+    let replace = |token: &str, list: Value| {
+        let body =
+            json!({"version": claims()["version"], "body": json!({"claims": list}).to_string()});
+        node.post("/acme/shop/v1/claims", token, &body)
+    };
+    let held = || {
+        let list = claims()["body"].as_str().map(serde_json::from_str::<Value>);
+        list.expect("text").expect("JSON")["claims"].clone()
+    };
+    let theirs = held()[0].clone();
+    let mut forged = theirs.clone();
+    forged["id"] = json!("forged");
+    for list in [json!([]), json!([theirs, forged])] {
+        let refused = replace(&bob, list);
+        assert_eq!((refused.status, &refused.json()["error"]), (403, &json!("insufficient_scope")));
+    }
+    let mut own = theirs.clone();
+    own["id"] = json!("own");
+    own["principal"] = Value::Null;
+    assert_eq!(replace(&bob, json!([theirs, own])).status, 200);
+    assert_eq!((&held()[0], &held()[1]["principal"]), (&theirs, &json!("bob")));
+    assert_eq!(replace(&kim, json!([])).status, 200, "a maintainer releases them");
 }
 
 #[test]

@@ -116,11 +116,29 @@ fn t11_the_same_words_of_another_tenant_are_neither_found_nor_counted() {
         let words = format!("cache the invoices, say {whose}");
         answer(&call_at(&node, path, token, "decide", &decision(&words)));
     }
+    let counts = || {
+        let status = node.call(&ours, "status", json!({}));
+        let counted = [
+            "blackboard_entries",
+            "active_decisions",
+            "open_warnings",
+            "graph_entities",
+            "registered_agents",
+            "active_agents",
+        ];
+        counted.map(|name| status[name].clone())
+    };
+    let before = counts();
     // More of theirs, so that a shared count would show.
     for n in 0..5 {
-        let words = finding(&format!("invoice {n} of theirs was paid twice, cache or not"));
+        let words = finding(&format!("invoice {n} was paid twice, cache or not"));
         answer(&call_at(&node, "/rival/shop/mcp", &theirs, "post", &words));
     }
+    assert_eq!(counts(), before);
+    // The same words again: here it is the first of them.
+    let same = node.call(&ours, "post", finding("invoice 0 was paid twice, cache or not"));
+    assert!(same["id"].is_string() && same["duplicate_of"].is_null(), "{same}");
+    assert!(same["beside"].is_null() && same["note"].is_null(), "{same}");
     for (tool, arguments) in [
         ("query", json!({"query": "invoice cache"})),
         ("search_decisions", json!({"query": "cache the invoices"})),
@@ -140,8 +158,8 @@ fn t11_the_same_words_of_another_tenant_are_neither_found_nor_counted() {
         assert!(!said.contains("rival"), "{tool}: {said}");
     }
     let of_ours = node.call(&ours, "recent", json!({}))["entries"].clone();
-    // The finding, and the announcement of the decision.
-    assert_eq!(of_ours.as_array().map(Vec::len), Some(2), "{of_ours}");
+    // The two findings, and the announcement of the decision.
+    assert_eq!(of_ours.as_array().map(Vec::len), Some(3), "{of_ours}");
 }
 
 #[test]

@@ -7,7 +7,9 @@ use std::time::Duration;
 use rmcp::model::{RequestStateCodec, SealOptions};
 use serde_json::{Value, json};
 
+use crate::common::Project;
 use crate::common::team::{ServiceNode, Team};
+use crate::common::terminal::at_terminal;
 
 const MCP: &str = "/acme/shop/mcp";
 
@@ -239,4 +241,35 @@ fn context(team: &Team, token: &str, arguments: &Value) -> Vec<u8> {
         String::new(),
     ];
     parts.iter().map(|part| format!("{}:{part}", part.len())).collect::<String>().into_bytes()
+}
+
+#[test]
+fn an_override_in_a_clone_is_confirmed_with_a_persons_token_alone_and_the_reply_says_so() {
+    let Some(team) = Team::new() else { return };
+    let node = team.node("n1");
+    let clone = Project::new();
+    let link = |kind: &str| {
+        let token = team.token_of("acme", "shop", "maintainer", kind);
+        let address = format!("http://127.0.0.1:{}/acme/shop", node.port);
+        let ran = clone.run_with(&["link", &address, "--yes"], &format!("{token}\n"));
+        assert_eq!(ran.code, 0, "{ran:?}");
+    };
+    link("agent");
+    let id = clone.decide("use redis", "src/");
+    let by_person = || at_terminal(&clone, &["override", &id, "--why", "no more"], "", None);
+    let waits = || clone.json(&["waiting", "--kind", "claimed_override"])["items"].clone();
+    for told in ["overridden: use redis", "already overridden: use redis"] {
+        let ran = by_person();
+        assert!(ran.stdout.contains(told), "{ran:?}");
+        assert!(ran.stdout.contains("serve token add --kind person"), "{ran:?}");
+        assert!(waits()[0]["why_you"].to_string().contains("--kind person"), "{}", waits());
+        let warned = clone.json(&["status"])["warnings"].to_string();
+        assert!(warned.contains("--kind person"), "{warned}");
+    }
+    link("person");
+    assert!(by_person().stdout.contains("overridden and confirmed: use redis"));
+    assert_eq!(waits(), json!([]));
+    clone.json(&["sync"]);
+    assert_eq!(waits(), json!([]));
+    assert_eq!(clone.json(&["status"])["warnings"], json!([]));
 }

@@ -8,6 +8,7 @@ use twining_testkit::files::shared_state;
 
 use crate::common::Project;
 use crate::common::team::{ServiceNode, Team, eventually, files_below};
+use crate::common::terminal::at_terminal;
 
 fn decision(summary: &str) -> Value {
     json!({
@@ -43,6 +44,9 @@ fn a_decision_on_one_node_is_known_on_another_and_outlives_both() {
         }),
     );
     assert_eq!(posted["code"], "INVALID_INPUT", "another machine's path: {posted}");
+    assert!(posted["hint"].as_str().expect("text").contains("Twining-Root"), "{posted}");
+    let claimed = second.call(&writer, "claim", json!({"paths": ["/home/ada/x.rs"]}));
+    assert!(claimed["hint"].as_str().expect("text").contains("Twining-Root"), "{claimed}");
     let params = json!({"name": "twining_post", "arguments": {
         "entry_type": "finding", "summary": "the cache is cold", "scope": "/home/ada/shop/src/cache/x.rs",
     }});
@@ -63,6 +67,9 @@ fn a_decision_on_one_node_is_known_on_another_and_outlives_both() {
     let exported = team.path("exported");
     let to = exported.to_str().expect("is text");
     team.admin(&["export", "--tenant", "acme", "--repo", "shop", "--to", to]);
+    // Another time it would be neither this memory nor the one that is there.
+    let again = ["export", "--tenant", "acme", "--repo", "shop", "--to", to];
+    assert_eq!(team.command(&again).output().expect("runs").status.code(), Some(1));
     let records = files_below(&exported.join(".twining"));
     let all: String = records.iter().map(|(_, text)| String::from_utf8_lossy(text)).collect();
     assert!(all.contains("use sqlite") && all.contains("\"principal\":\"agent-writer\""));
@@ -128,6 +135,20 @@ fn without_the_database_reads_go_on_and_writes_wait() {
             == 200
     });
     assert_eq!(node.end(), Some(0));
+}
+
+#[test]
+fn without_the_database_a_token_is_good_until_it_expires() {
+    let Some(team) = Team::new() else { return };
+    let token = team.token("shop", "reader");
+    let expiry = "update twining.token set expires_at = now() + interval '6 seconds'";
+    team.postgres.sql("test0", expiry);
+    let node = team.node("n1");
+    let ask = || node.try_call(&token, "recent", json!({})).status;
+    assert_eq!(ask(), 200);
+    team.postgres.kill();
+    assert_eq!(ask(), 200);
+    eventually("it is refused", || ask() == 401);
 }
 
 #[test]
@@ -197,6 +218,14 @@ fn both_eras_of_the_protocol_are_answered() {
     assert_eq!(hello.status, 200, "{hello:?}");
     assert_eq!(hello.json()["result"]["protocolVersion"], "2025-11-25");
     assert_eq!(hello.header("mcp-session-id"), None);
+    for body in ["{\"jsonrpc\":", "hello", "[]"] {
+        let headers = [
+            ("content-type", "application/json"),
+            ("accept", "application/json, text/event-stream"),
+        ];
+        let refused = node.request("POST", "/acme/shop/mcp", &token, &headers, body);
+        assert_eq!((refused.status, &refused.json()["error"]), (400, &json!("invalid")), "{body}");
+    }
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
     assert_eq!(legacy(initialized, "2025-11-25").status, 202);
     let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
@@ -313,6 +342,7 @@ fn agents_of_one_name_with_different_tokens_hold_different_claims() {
         let refused = error_of(&clones[1], words);
         assert_eq!(refused["code"], "CLAIMED", "{refused}");
         assert!(refused["message"].as_str().expect("text").contains("agent-writer"), "{refused}");
+        assert!(refused["hint"].as_str().expect("text").contains("role `maintainer`"), "{refused}");
     }
     let all = clones[1].json(&["claim", "--action", "release"]);
     assert_eq!(all["claims"].as_array().map(Vec::len), Some(1), "{all}");
@@ -334,7 +364,16 @@ fn a_token_and_an_address_that_are_not_accepted_are_named_with_a_way_forward() {
     assert!(wrong["hint"].as_str().expect("text").contains("check the address"), "{wrong}");
     let answer = link(&clone, &node, "/acme/shop/mcp", &token);
     assert_eq!(answer["linked"], true, "{answer}");
-    team.admin(&["token", "revoke", token.split('_').nth(1).expect("an id")]);
+    // A token that is given whole is ended all the same, and not shown.
+    let said = team.admin(&["token", "revoke", &token]).to_string();
+    let secret = token.split('_').nth(2).expect("a secret");
+    assert!(!said.contains(secret), "{said}");
+    let unknown =
+        team.command(&["token", "revoke", "twn_nobody_verysecret"]).output().expect("runs");
+    let said = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    assert!(!said.contains("verysecret") && said.contains("--tenant"), "{said}");
+    let listed = team.command(&["token", "list", "--tenant", "acme"]).output().expect("runs");
+    assert!(String::from_utf8_lossy(&listed.stdout).contains("writer of shop"), "{listed:?}");
     eventually("it is revoked", || node.get("/acme/shop/v1/claims", &token).status == 401);
     for words in [&["sync"][..], &["claim", "src/"], &["sync"]] {
         let denied = error_of(&clone, words);
@@ -423,4 +462,120 @@ fn a_tenant_that_holds_what_it_may_takes_no_more_until_its_limit_is_raised() {
     assert_eq!((&raised["record_limit"], &raised["byte_limit"]), (&Value::Null, &json!(1 << 30)));
     let posted = second.call(&writer, "post", more);
     assert!(posted["id"].is_string(), "{posted}");
+}
+
+/// Starts the node on the database as it was at the backup; meanwhile others write.
+fn restored(team: &Team, mut node: ServiceNode, head: &str, token: &str) -> ServiceNode {
+    node.end();
+    let lost = format!("delete from twining.log where seq > {head}");
+    let ends = format!("head = {head}, planned = least(planned, {head})");
+    team.postgres.sql("test0", &format!("{lost}; update twining.repo set {ends}"));
+    let node = team.node_with("n1", &["--listen", &format!("127.0.0.1:{}", node.port)]);
+    for n in 0..9 {
+        node.call(token, "post", json!({"entry_type": "finding", "summary": format!("{n}")}));
+    }
+    node
+}
+
+/// Status and authority of a decision in a clone.
+fn standing(clone: &Project, id: &str) -> (String, String) {
+    let path = clone.path().join(format!(".twining/decisions/{id}.json"));
+    let text = std::fs::read_to_string(path).expect("is there");
+    let decision: Value = serde_json::from_str(&text).expect("is JSON");
+    let word = |field: &str| decision[field].as_str().unwrap_or_default().to_owned();
+    (word("status"), word("override_authority"))
+}
+
+#[test]
+fn after_a_restore_a_clone_sends_nothing_until_it_is_linked_again_and_then_gives_back_what_it_has()
+{
+    let Some(team) = Team::new() else { return };
+    let token = |kind: &str, role: &str| team.token_of("acme", "shop", role, kind);
+    let (person, agent) = (token("person", "maintainer"), token("agent", "maintainer"));
+    let writer = token("agent", "writer");
+    let node = team.node("n1");
+    let clones = [&writer, &agent, &person].map(|token| {
+        let clone = Project::new();
+        link(&clone, &node, "/acme/shop", token);
+        clone
+    });
+    let [of_writer, of_agent, of_person] = &clones;
+    let overridden = of_person.decide("use redis", "src/a/");
+    let promoted = of_person.decide("use sqlite", "src/b/");
+    let doubted = of_person.decide("use files", "src/d/");
+    let replaced = of_person.decide("use csv", "src/e/");
+    of_person.json(&["reconsider", &promoted, "--why", "is it fast enough?"]);
+    let head = team.postgres.sql("test0", "select head from twining.repo");
+    of_person.json(&["post", "finding", "lost"]);
+    let decided = of_person.decide("use postgres", "src/c/");
+    let successor = of_person.json(
+        &[
+            &["decide", "use parquet", "--domain", "architecture", "--scope", "src/e/"][..],
+            &["--why", "r", "--context", "c", "--supersedes", &replaced],
+        ]
+        .concat(),
+    );
+    let successor = successor["id"].as_str().expect("an id");
+    at_terminal(of_person, &["override", &overridden, "--why", "no more"], "", None);
+    of_person.json(&["promote", &promoted, "--why", "it is"]);
+    of_person.json(&["reconsider", &doubted, "--why", "is it safe?"]);
+    for clone in &clones {
+        clone.json(&["sync"]);
+        assert_eq!(standing(clone, &overridden), ("overridden".into(), "confirmed".into()));
+    }
+    let node = restored(&team, node, &head, &person);
+    let posted = of_person.json(&["post", "finding", "waits"]);
+    assert_eq!(posted["synced"], false, "{posted}");
+    assert!(posted["sync_problem"].to_string().contains("restored from a backup"), "{posted}");
+    let lines = || node.get("/acme/shop/v1/since?after=0", &person).body;
+    assert!(!lines().contains("waits"), "{}", lines());
+    let fresh = |node: &ServiceNode| {
+        let clone = Project::new();
+        link(&clone, node, "/acme/shop", &person);
+        clone
+    };
+    let observer = fresh(&node);
+    // A clone without the role gives back no change of a status, and one of an agent's token an
+    // override as a claim; that is then there already.
+    for (clone, token, refused, told) in [
+        (of_writer, &writer, 2, ("active", "")),
+        (of_agent, &agent, 0, ("overridden", "claimed")),
+        (of_person, &person, 0, ("overridden", "claimed")),
+    ] {
+        assert_eq!(link(clone, &node, "/acme/shop", token)["refused"], refused);
+        observer.json(&["sync"]);
+        let (status, authority) = standing(&observer, &overridden);
+        assert_eq!((status.as_str(), authority.as_str()), told);
+        assert!(lines().contains("\"lost\""), "{}", lines());
+        assert_eq!(standing(&observer, &decided).0, "active");
+        assert_eq!(standing(&observer, successor).0, "provisional", "it came before");
+    }
+    assert!(lines().contains("\"waits\""), "{}", lines());
+    // Neither a promotion nor a doubt comes back.
+    assert_eq!(standing(&observer, &promoted).0, "provisional");
+    assert_eq!(standing(&observer, &doubted).0, "active");
+    let again = at_terminal(of_person, &["override", &overridden, "--why", "no more"], "", None);
+    assert!(again.stdout.contains("overridden and confirmed"), "{again:?}");
+    of_person.json(&["promote", successor]);
+    // Where a person's clone is linked first, the confirmation and what was replaced come back too.
+    let node = restored(&team, node, &head, &person);
+    link(of_person, &node, "/acme/shop", &person);
+    let confirmed = ("overridden".into(), "confirmed".into());
+    let observer = fresh(&node);
+    assert_eq!(standing(&observer, &overridden), confirmed);
+    assert_eq!(standing(&observer, &replaced).0, "superseded");
+    assert_eq!(standing(&observer, successor).0, "active");
+}
+
+#[test]
+fn a_clone_that_took_the_log_in_as_a_snapshot_notices_a_restore_too() {
+    let Some(team) = Team::new() else { return };
+    let token = team.token_of("acme", "shop", "maintainer", "person");
+    let node = team.node("n1");
+    node.call(&token, "post", json!({"entry_type": "finding", "summary": "lost"}));
+    let clone = Project::new();
+    link(&clone, &node, "/acme/shop", &token);
+    let _node = restored(&team, node, "0", &token);
+    let posted = clone.json(&["post", "finding", "waits"]);
+    assert!(posted["sync_problem"].to_string().contains("restored from a backup"), "{posted}");
 }

@@ -64,7 +64,9 @@ fn a_token_of_a_trusted_issuer_does_what_its_scope_and_the_issuer_allow() {
     let reader = token("twining:read");
     let recent = oauth.node.call(&reader, "recent", json!({}));
     assert_eq!(recent["entries"][0]["origin"]["principal"], "corp:ada@example.com", "{recent}");
-    assert_eq!(post(&reader, "x")["code"], "FORBIDDEN");
+    let refused = post(&reader, "x");
+    assert_eq!(refused["code"], "FORBIDDEN");
+    assert!(refused["hint"].as_str().expect("text").contains("`twining:write`"), "{refused}");
     // The issuer may give a writer's rights, whatever it writes into a token.
     let refused = oauth.node.call(
         &token("twining:maintain"),

@@ -38,8 +38,18 @@ fn commits_and_what_clones_wait_for_are_measured() {
 }
 
 #[test]
-fn the_worker_of_a_linked_clone_tells_how_long_its_changes_waited() {
+fn a_data_folder_that_cannot_be_used_is_named_with_what_to_do() {
     let Some(team) = Team::new() else { return };
+    std::fs::write(team.path("file"), "").expect("writes");
+    let data = team.path("file").join("data").display().to_string();
+    let refused = team.command(&["--data", &data, "--json"]).output().expect("runs");
+    let answer: Value = serde_json::from_slice(&refused.stdout).expect("JSON");
+    assert!(answer["message"].as_str().expect("text").contains(&data), "{answer}");
+    assert!(answer["hint"].as_str().expect("text").contains("install -d"), "{answer}");
+}
+
+/// A linked clone with a change that waited for two seconds, and the node that is back.
+fn written_while_the_node_was_down(team: &Team) -> (Project, ServiceNode) {
     let machine = team.token_of("acme", "shop", "writer", "machine");
     let mut node = team.node("n1");
     let address = format!("http://127.0.0.1:{}/acme/shop", node.port);
@@ -50,11 +60,26 @@ fn the_worker_of_a_linked_clone_tells_how_long_its_changes_waited() {
     clone.json(&["post", "finding", "made offline"]);
     std::thread::sleep(std::time::Duration::from_secs(2));
     let node = team.node_with("n1", &["--listen", &format!("127.0.0.1:{}", node.port)]);
+    (clone, node)
+}
+
+#[test]
+fn the_worker_of_a_linked_clone_tells_how_long_its_changes_waited() {
+    let Some(team) = Team::new() else { return };
+    let (clone, node) = written_while_the_node_was_down(&team);
     let mut worker = clone.server(&[]);
     worker.initialize();
     eventually("the clone says that something waited", || {
         metric(&node, "twining_outbox_age_seconds") >= 1.0
     });
+}
+
+#[test]
+fn a_sync_tells_how_long_the_changes_of_its_clone_waited() {
+    let Some(team) = Team::new() else { return };
+    let (clone, node) = written_while_the_node_was_down(&team);
+    assert_eq!(clone.json(&["sync"])["sent"], 1);
+    assert!(metric(&node, "twining_outbox_age_seconds") >= 1.0);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use ureq::Agent;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
 use crate::common::team::Team;
+use crate::common::{Project, Ran};
 
 fn agent(root: &str) -> Agent {
     let root = Certificate::from_pem(root.as_bytes()).expect("a certificate");
@@ -64,4 +65,47 @@ fn a_certificate_without_its_key_is_refused_at_start() {
         let said = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert!(said.contains("cannot use the"), "{said}");
     }
+}
+
+#[test]
+fn a_node_for_other_machines_says_at_start_that_it_knows_no_name_of_theirs() {
+    let Some(team) = Team::new() else { return };
+    let certificates = TestCertificates::for_names(&["localhost"]);
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let certificate = file(dir.path(), "node.pem", &certificates.certificate);
+    let key = file(dir.path(), "node.key", &certificates.key);
+    let words = ["--tls-cert", &certificate, "--tls-key", &key, "--listen", "0.0.0.0:0"];
+    let nameless = team.node_with("n1", &words);
+    assert!(nameless.log().contains("--hosts"), "{}", nameless.log());
+    let named = team.node_with("n2", &[&words[..], &["--hosts", "memory.example.com"]].concat());
+    assert!(!named.log().contains("--hosts"), "{}", named.log());
+}
+
+#[test]
+fn a_clone_links_by_the_certificate_of_a_company_that_the_machine_or_the_user_names() {
+    let Some(team) = Team::new() else { return };
+    let token = team.token("shop", "writer");
+    let certificates = TestCertificates::for_names(&["localhost"]);
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let certificate = file(dir.path(), "node.pem", &certificates.certificate);
+    let key = file(dir.path(), "node.key", &certificates.key);
+    let root = file(dir.path(), "company.pem", &certificates.root);
+    let token = file(dir.path(), "token", &token);
+    let node = team.node_with("n1", &["--tls-cert", &certificate, "--tls-key", &key]);
+    let address = format!("https://localhost:{}/acme/shop", node.port);
+    let clone = Project::new();
+    let run = |words: &[&str], roots: Option<&str>| {
+        let mut command = clone.command(&[words, &["--json"]].concat());
+        command.env_remove("SSL_CERT_FILE").envs(roots.map(|roots| ("SSL_CERT_FILE", roots)));
+        Ran::of(command.output().expect("starts"))
+    };
+    let link = ["link", &address, "--yes", "--token-file", &token];
+    let stranger = run(&link, None);
+    assert_eq!(stranger.code, 1, "{stranger:?}");
+    assert!(stranger.stdout.contains("SSL_CERT_FILE"), "the way is named: {stranger:?}");
+    let missing = run(&link, Some("/nowhere.pem"));
+    assert!(missing.stdout.contains("SSL_CERT_FILE=/nowhere.pem cannot be used"), "{missing:?}");
+    let linked = run(&link, Some(&root));
+    assert_eq!(linked.code, 0, "{linked:?}");
+    assert_eq!(run(&["sync"], Some(&root)).code, 0);
 }

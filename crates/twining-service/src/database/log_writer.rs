@@ -45,9 +45,14 @@ const APPEND: &str = "with moved as (
              as line (key, by, sum, body, n)
     )
     select head from moved";
-/// The lines that the log has under these keys.
-const KNOWN: &str = "select key, seq, sum from twining.log
-    where tenant = $1 and repo = $2 and key = any ($3::text[])";
+/// The lines that the log has under these keys. `key = any (…)`, once planned for an empty table,
+/// stays a walk through the whole repository; `offset 0` keeps this from becoming that.
+const KNOWN: &str = "select line.key, line.seq, line.sum
+    from unnest($3::text[]) as asked (key), lateral (
+        select key, seq, sum from twining.log
+        where tenant = $1 and repo = $2 and log.key = asked.key
+        offset 0
+    ) as line";
 /// Why lines were not taken.
 const STATE: &str = "select state, planned, records, record_limit, record_share, bytes, byte_limit,
     byte_share from twining.repo where tenant = $1 and id = $2";
@@ -383,7 +388,7 @@ impl LogWriter {
 
 impl Database {
     /// Numbers and sums of the lines that a log has under these keys.
-    pub(super) async fn known_lines(
+    pub(crate) async fn known_lines(
         &self,
         tenant: &Id,
         repo: &Id,

@@ -27,4 +27,4 @@ pub use head_watch::HeadWatch;
 pub use issuers::{IssuerRow, NewIssuer};
 pub use pg_log::{LogRow, PgLog};
 pub use tenants::{RepositoryRow, TenantLimits, TenantRow, TenantSize};
-pub use tokens::{NewToken, TokenRow};
+pub use tokens::{GoodToken, NewToken, TokenRow};

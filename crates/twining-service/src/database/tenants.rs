@@ -4,10 +4,14 @@ use tokio_postgres::Row;
 use tokio_postgres::error::SqlState;
 use twining_model::Id;
 
-use super::connection::{Database, id_of, new_id, unsigned, within};
+use super::connection::{Database, id_of, new_id, unsigned};
 use crate::error::ServiceError;
 
-const FIND_REPOSITORY: &str = "select tenant, id, name, head from twining.find_repository($1, $2)";
+/// Row security shows the tenant's own only; this does not rely on it where it names a tenant.
+const FIND_REPOSITORY: &str = "select repo.tenant, repo.id, repo.name, repo.head
+    from twining.repo join twining.tenant on tenant.id = repo.tenant
+    where tenant.name = $1 and repo.name = $2 and tenant.state = 'open'
+      and repo.state <> 'closed'";
 const HEAD: &str = "select head from twining.repo where tenant = $1 and id = $2";
 const TENANTS: &str = "select tenant.id, tenant.name, total_records, total_bytes,
         coalesce(sum(repo.records), 0)::bigint as records,
@@ -73,18 +77,14 @@ pub struct RepositoryRow {
 }
 
 impl Database {
-    /// A repository by the two names of an address.
+    /// A repository by the two names of an address, as far as a tenant sees it.
     pub async fn find_repository(
         &self,
-        tenant_name: &str,
-        repo_name: &str,
+        tenant: &Id,
+        (tenant_name, repo_name): (&str, &str),
     ) -> Result<Option<RepositoryRow>, ServiceError> {
-        let client = self.client().await?;
-        let found = within(async {
-            let statement = client.prepare_cached(FIND_REPOSITORY).await?;
-            client.query_opt(&statement, &[&tenant_name, &repo_name]).await
-        });
-        found.await?.as_ref().map(repository_of).transpose()
+        let rows = self.query_as(tenant, FIND_REPOSITORY, &[&tenant_name, &repo_name]).await?;
+        rows.first().map(repository_of).transpose()
     }
 
     /// The number of a repository's last line.

@@ -27,7 +27,7 @@ const TOKENS: &str = "select id, tenant, name, kind, grants, twining.time_text(m
     used_on::text as used_on
     from twining.token where tenant = $1 order by id";
 const REVOKE: &str =
-    "update twining.token set revoked_at = now() where id = $1 and revoked_at is null";
+    "update twining.token set revoked_at = coalesce(revoked_at, now()) where id = $1";
 const ANNOUNCE: &str = "select pg_notify($1, $2)";
 
 /// How long the database's word on a token is believed.
@@ -71,13 +71,22 @@ pub struct TokenRow {
     pub used_on: Option<String>,
 }
 
+/// A token that is good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GoodToken {
+    /// Whom it stands for.
+    pub principal: Principal,
+    /// When it expires.
+    pub expires: Instant,
+}
+
 /// What the database said of tokens.
 #[derive(Default)]
 pub(super) struct TokenCache(Mutex<HashMap<String, KnownToken>>);
 
 #[derive(Clone)]
 struct KnownToken {
-    principal: Principal,
+    good: GoodToken,
     hash: Vec<u8>,
     until: Instant,
 }
@@ -104,7 +113,7 @@ impl TokenCache {
             known.retain(|_, token| token.until > now);
         }
         if known.len() < REMEMBERED {
-            known.insert(token.principal.token_id.clone(), token);
+            known.insert(token.good.principal.token_id.clone(), token);
         }
     }
 
@@ -115,11 +124,11 @@ impl TokenCache {
 
 impl Database {
     /// Whom a token stands for; nobody if it is unknown, expired or revoked.
-    pub async fn authenticate(&self, token: &str) -> Result<Option<Principal>, ServiceError> {
+    pub async fn authenticate(&self, token: &str) -> Result<Option<GoodToken>, ServiceError> {
         let Some((id, secret)) = parts(token) else { return Ok(None) };
         let hash = Sha256::digest(secret);
         if let Some(known) = self.0.tokens.get(id) {
-            return Ok(principal_if(known, &hash));
+            return Ok(good_if(known, &hash));
         }
         self.listen();
         let client = self.client().await?;
@@ -129,17 +138,18 @@ impl Database {
         });
         let Some(row) = found.await? else { return Ok(None) };
         let good_for = Duration::try_from_secs_f64(row.get("good_for")).unwrap_or_default();
+        let now = Instant::now();
         let known = KnownToken {
-            principal: principal_of(id, &row)?,
+            good: GoodToken { principal: principal_of(id, &row)?, expires: now + good_for },
             hash: row.get("hash"),
-            until: Instant::now() + BELIEVED.min(good_for),
+            until: now + BELIEVED.min(good_for),
         };
-        let principal = principal_if(known.clone(), &hash);
-        if principal.is_some() {
+        let good = good_if(known.clone(), &hash);
+        if good.is_some() {
             within(client.execute(NOTE_USE, &[&id])).await?;
             self.0.tokens.add(known);
         }
-        Ok(principal)
+        Ok(good)
     }
 
     /// Makes a token, and returns its id and its text, which is kept nowhere. Needs
@@ -170,7 +180,7 @@ impl Database {
         Ok((id, text))
     }
 
-    /// Ends a token, on every node within a second. Whether it was good until now. Needs
+    /// Ends a token, on every node within a second. Whether there is such a token. Needs
     /// `twining_owner`.
     pub async fn revoke_token(&self, id: &str) -> Result<bool, ServiceError> {
         let owner = self.owner().await?;
@@ -205,8 +215,8 @@ fn parts(token: &str) -> Option<(&str, &str)> {
     (is_id && is_secret).then_some((id, secret))
 }
 
-fn principal_if(known: KnownToken, hash: &[u8]) -> Option<Principal> {
-    bool::from(known.hash.ct_eq(hash)).then_some(known.principal)
+fn good_if(known: KnownToken, hash: &[u8]) -> Option<GoodToken> {
+    bool::from(known.hash.ct_eq(hash)).then_some(known.good)
 }
 
 fn principal_of(id: &str, row: &Row) -> Result<Principal, ServiceError> {

@@ -17,10 +17,11 @@ use sha2::{Digest, Sha256};
 use super::api_error::ApiError;
 use super::request_log::RequestNote;
 use super::router::ServiceState;
-use crate::database::{Database, RepositoryRow};
+use crate::database::{AuditEntry, Database, GoodToken, RepositoryRow};
 use crate::principal::{AccessRole, Principal};
 
-/// How long a caller is still believed after the database stopped answering: their reads go on.
+/// How long a caller is still believed after the database stopped answering, until their token
+/// expires: their reads go on.
 const BELIEVED: Duration = Duration::from_secs(3600);
 /// How long a repository's row is used before the database is asked again.
 const FRESH: Duration = Duration::from_secs(10);
@@ -49,12 +50,24 @@ impl AdmittedRequest {
     pub(super) fn require(&self, needed: AccessRole) -> Result<(), ApiError> {
         if self.role < needed { Err(ApiError::needs_role(needed)) } else { Ok(()) }
     }
+
+    /// That this was done under its token, and how it ended.
+    pub(super) fn audit_entry(&self, act: &str, outcome: &str) -> AuditEntry {
+        AuditEntry {
+            tenant: self.repository.tenant.clone(),
+            by: format!("{} ({})", self.principal.name, self.principal.token_id),
+            via: "http".to_owned(),
+            act: act.to_owned(),
+            target: self.repository.name.clone(),
+            outcome: outcome.to_owned(),
+        }
+    }
 }
 
 /// Who was let in lately, for when the database does not answer, and to ask it less.
 #[derive(Default)]
 pub(super) struct KnownCallers {
-    principals: Mutex<HashMap<[u8; 32], (Principal, Instant)>>,
+    tokens: Mutex<HashMap<[u8; 32], (GoodToken, Instant)>>,
     /// By the token too: what one token may see says nothing to another, not even by its speed.
     repositories: Mutex<HashMap<RepositoryKey, (RepositoryRow, Instant)>>,
 }
@@ -70,21 +83,24 @@ impl KnownCallers {
     ) -> Result<Option<Principal>, ApiError> {
         let key: [u8; 32] = Sha256::digest(token.as_bytes()).into();
         match database.authenticate(token).await {
-            Ok(Some(principal)) => {
-                remember(&self.principals, key, principal.clone());
-                Ok(Some(principal))
+            Ok(Some(token)) => {
+                remember(&self.tokens, key, token.clone());
+                Ok(Some(token.principal))
             }
             Ok(None) => {
-                locked(&self.principals).remove(&key);
+                locked(&self.tokens).remove(&key);
                 Ok(None)
             }
             Err(_) => {
-                recall(&self.principals, &key, BELIEVED).map(Some).ok_or_else(ApiError::unavailable)
+                let token = recall(&self.tokens, &key, BELIEVED);
+                let token = token.ok_or_else(ApiError::unavailable)?;
+                Ok((Instant::now() < token.expires).then_some(token.principal))
             }
         }
     }
 
-    /// A repository that the principal has a grant for.
+    /// A repository that the principal has a grant for. It is looked up as the principal's tenant,
+    /// so row security shows no other's; and the row is looked at here too.
     async fn repository(
         &self,
         database: &Database,
@@ -95,7 +111,7 @@ impl KnownCallers {
         if let Some(row) = recall(&self.repositories, &key, FRESH) {
             return Ok(Some(row));
         }
-        match database.find_repository(tenant, name).await {
+        match database.find_repository(&principal.tenant, (tenant, name)).await {
             Ok(found) => {
                 let granted = found.filter(|row| {
                     row.tenant == principal.tenant && principal.role_in(&row.id).is_some()

@@ -48,6 +48,14 @@ impl ApiError {
             .with_hint("docs/reference/service.md has the form of every request")
     }
 
+    /// A request that MCP does not know; the body is no JSON-RPC where a media type is refused.
+    pub(super) fn not_of_protocol(status: StatusCode, said: &str) -> Self {
+        let is_body = status == StatusCode::UNSUPPORTED_MEDIA_TYPE && said.contains("deserialize");
+        let status = if is_body { StatusCode::BAD_REQUEST } else { status };
+        Self::new(status, "invalid", format!("not a request of MCP: {said}"))
+            .with_hint("send one JSON-RPC request, with the headers `Content-Type: application/json` and `Accept: application/json, text/event-stream`")
+    }
+
     /// No token, or none that is good; `metadata` is where a client learns how to get one.
     pub(super) fn unauthorized(metadata: Option<String>) -> Self {
         let challenge = match metadata {
@@ -80,6 +88,13 @@ impl ApiError {
         let message = format!("this needs the role `{}`", needed.as_str());
         Self::new(StatusCode::FORBIDDEN, "insufficient_scope", message)
             .with_hint("ask an administrator for a token with that role")
+    }
+
+    /// A claim of somebody else.
+    pub(super) fn others_claim() -> Self {
+        let message = "a claim of another is neither changed nor made; releasing it needs the role `maintainer`";
+        Self::new(StatusCode::FORBIDDEN, "insufficient_scope", message)
+            .with_hint("ask its holder, or wait until it ends")
     }
 
     /// Nothing there, or nothing for this token: the answer is the same.
@@ -126,11 +141,25 @@ impl ApiError {
             .with_hint("check the address with who runs the service, and link the clone again")
     }
 
+    /// A clone that has followed another log, as after a restore of the database.
+    pub(super) fn other_log(line: u64) -> Self {
+        let message = format!(
+            "the log's line {line} is another than the one that was followed: the database was restored from a backup"
+        );
+        Self::new(StatusCode::CONFLICT, "other_log", message)
+            .with_hint("link the clone again: `twining link URL`")
+    }
+
     /// The database does not answer, or whether it accepted something is unknown.
     pub(super) fn unavailable() -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the log cannot be reached now")
             .with_hint("send it again under the same key")
             .retry_after(1)
+    }
+
+    /// Whether the role alone is the reason.
+    pub(super) fn is_of_role(&self) -> bool {
+        self.code == "insufficient_scope"
     }
 
     /// Its status, for the log.
@@ -143,8 +172,9 @@ impl From<LogError> for ApiError {
     fn from(error: LogError) -> Self {
         match error {
             LogError::Behind => Self::behind(),
-            LogError::Unknown(_) | LogError::Unreachable(_) | LogError::Denied { .. } => {
-                Self::unavailable()
+            LogError::Unknown(_) | LogError::Unreachable(_) => Self::unavailable(),
+            LogError::Denied { why, hint } => {
+                Self::new(StatusCode::FORBIDDEN, "insufficient_scope", why).with_hint(hint)
             }
             LogError::Refused(why) => Self::new(StatusCode::CONFLICT, "refused", why)
                 .with_hint("the same again is refused again"),

@@ -1,7 +1,10 @@
 //! Lines that a linked clone sends: whose they are is what the token says. The rest of what a
 //! clone may not claim is the memory's to settle, which knows what lines mean.
 
-use twining_model::{Id, Origin};
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use twining_model::{Change, Origin};
 use twining_store::NewLine;
 
 use crate::principal::Principal;
@@ -29,7 +32,26 @@ pub(super) fn signed(line: NewLine, principal: &Principal) -> NewLine {
     NewLine { key, change }
 }
 
-/// The decisions that lines make, which must be new.
-pub(super) fn made_decisions(lines: &[NewLine]) -> impl Iterator<Item = &Id> {
-    lines.iter().flat_map(|line| line.change.decisions.iter().map(|decision| &decision.id))
+/// What lines do that only a maintainer may, by the names of the verbs.
+pub(super) fn settling_acts(lines: &[NewLine]) -> BTreeSet<&'static str> {
+    let mut acts = BTreeSet::new();
+    for Change { amendments, archived, removed_entities, removed_relations, .. } in
+        lines.iter().map(|line| &line.change)
+    {
+        for amendment in amendments {
+            match amendment.set.get("status").and_then(Value::as_str) {
+                Some("overridden") => acts.insert("override"),
+                Some("active") => acts.insert("promote"),
+                Some("provisional") => acts.insert("reconsider"),
+                _ => false,
+            };
+        }
+        if !archived.is_empty() {
+            acts.insert("archive");
+        }
+        if !removed_entities.is_empty() || !removed_relations.is_empty() {
+            acts.insert("prune_graph");
+        }
+    }
+    acts
 }

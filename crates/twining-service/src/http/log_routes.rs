@@ -15,12 +15,11 @@ use twining_store::{CondensedLines, LOG_VERSION, Log, LogBase, NewLine, condense
 
 use super::access::AdmittedRequest;
 use super::api_error::ApiError;
-use super::incoming_lines::{MAX_LINES, made_decisions, signed};
+use super::incoming_lines::{MAX_LINES, settling_acts, signed};
 use super::router::{ServiceState, read_body};
 use crate::database::{DocRow, LogRow, RepositoryRow};
 use crate::error::ServiceError;
 use crate::principal::{AccessRole, PrincipalKind, RemoteCaller, acting_as};
-use crate::repositories::OpenRepository;
 use crate::shared_docs::claims::{self, CLAIMS};
 
 /// The largest body of lines.
@@ -74,26 +73,63 @@ impl<'a> LineOut<'a> {
 type Shared = State<Arc<ServiceState>>;
 type Admitted = Extension<AdmittedRequest>;
 
-/// `POST v1/append`
+/// `POST v1/append?after=N&key=K`: N and K are of the last line that the caller has followed, where it
+/// knows them.
 pub(super) async fn append(
     State(state): Shared,
     Extension(admitted): Admitted,
     headers: HeaderMap,
+    RawQuery(query): RawQuery,
     body: Body,
 ) -> Result<Json<Value>, ApiError> {
-    admitted.require(AccessRole::Writer)?;
+    require_writer(&state, &admitted, "append").await?;
     is_meant(&headers, &admitted)?;
+    is_of_this_log(&state, &admitted, &query.unwrap_or_default()).await?;
     let AppendBody { base, lines } = parsed(body, MAX_APPEND_BYTES).await?;
     if lines.is_empty() || lines.len() > MAX_LINES {
         return Err(ApiError::invalid(format!("send 1 to {MAX_LINES} lines")));
     }
-    let lines = lines.into_iter().map(|line| signed(line, &admitted.principal)).collect();
+    let lines: Vec<NewLine> =
+        lines.into_iter().map(|line| signed(line, &admitted.principal)).collect();
+    let mut acts = settling_acts(&lines);
     let tenant = admitted.repository.tenant.clone();
-    let calls = Arc::clone(&state);
-    let note = admitted.note.clone();
-    let seqs = calls.calls.run(&tenant, move || add(&state, &admitted, base, lines)).await??;
-    note.called("append", "ok");
+    let (shared, sender) = (Arc::clone(&state), admitted.clone());
+    let added = state.calls.run(&tenant, move || add(&shared, &sender, base, lines)).await?;
+    let outcome = match &added {
+        Ok(_) => "ok",
+        Err(error) if error.is_of_role() => "forbidden",
+        // Nothing was done, or nobody knows yet.
+        Err(_) => "",
+    };
+    if outcome == "forbidden" && acts.is_empty() {
+        acts.insert("append");
+    }
+    for act in acts.into_iter().filter(|_| !outcome.is_empty()) {
+        audit(&state, &admitted, act, outcome).await;
+    }
+    let seqs = added?;
+    admitted.note.called("append", "ok");
     Ok(Json(json!({"seqs": seqs})))
+}
+
+/// Lets no reader write, and puts the attempt on record.
+async fn require_writer(
+    state: &ServiceState,
+    admitted: &AdmittedRequest,
+    act: &str,
+) -> Result<(), ApiError> {
+    let allowed = admitted.require(AccessRole::Writer);
+    if allowed.is_err() {
+        audit(state, admitted, act, "forbidden").await;
+    }
+    allowed
+}
+
+async fn audit(state: &ServiceState, admitted: &AdmittedRequest, act: &str, outcome: &str) {
+    let entry = admitted.audit_entry(act, outcome);
+    if state.database.audit(&entry).await.is_err() {
+        state.log.event("an audit entry could not be written");
+    }
 }
 
 fn add(
@@ -117,28 +153,8 @@ fn add(
             AppendBase::At(line) => LogBase::At(line),
             AppendBase::Admit => return Ok(open.memory.admit(lines, &caller)?),
         };
-        if made_decisions(&lines).next().is_some() {
-            decisions_are_new(&open, &lines)?;
-        }
         Ok(open.memory.append(base, lines, &caller)?)
     })
-}
-
-/// A line must not put another text in the place of a decision that is there, unless the log has
-/// that very line.
-fn decisions_are_new(open: &OpenRepository, lines: &[NewLine]) -> Result<(), ApiError> {
-    let store = open.memory.store();
-    let keys: Vec<_> = lines.iter().map(|line| line.key.clone()).collect();
-    if store.numbers_in_log(&keys)?.iter().all(Option::is_some) {
-        return Ok(());
-    }
-    open.catch_up()?;
-    for id in made_decisions(lines) {
-        if store.view(|view| view.decisions().exists(id))? {
-            return Err(ApiError::invalid(format!("decision `{id}` is there already")));
-        }
-    }
-    Ok(())
 }
 
 /// Refuses a clone that follows another repository: nothing of it is taken. The header grants and
@@ -151,7 +167,25 @@ fn is_meant(headers: &HeaderMap, admitted: &AdmittedRequest) -> Result<(), ApiEr
     }
 }
 
-/// `GET v1/since?after=N&limit=M&wait=S`
+/// Refuses a clone that has followed a line which the log has not, as after a restore of a backup.
+async fn is_of_this_log(
+    state: &ServiceState,
+    admitted: &AdmittedRequest,
+    query: &str,
+) -> Result<(), ApiError> {
+    let (Some(key), Some(after)) = (value_in(query, "key")?, number_in(query, "after")?) else {
+        return Ok(());
+    };
+    let (tenant, repo) = (&admitted.repository.tenant, &admitted.repository.id);
+    let known = state.database.known_lines(tenant, repo, &[key]).await?;
+    if known.values().any(|(seq, _)| *seq == after) {
+        Ok(())
+    } else {
+        Err(ApiError::other_log(after))
+    }
+}
+
+/// `GET v1/since?after=N&limit=M&wait=S&key=K`: `key` is that of line N, where the caller knows it.
 pub(super) async fn since(
     State(state): Shared,
     Extension(admitted): Admitted,
@@ -164,6 +198,7 @@ pub(super) async fn since(
     let limit = usize::try_from(limit).unwrap_or(usize::MAX).clamp(1, MAX_ANSWERED);
     let wait = Duration::from_secs(number("wait")?.unwrap_or(0)).min(MAX_WAIT);
     let (tenant, repo) = (&admitted.repository.tenant, &admitted.repository.id);
+    is_of_this_log(&state, &admitted, &query).await?;
     let mut watch = state.database.watch_head(repo);
     let mut head = state.database.head(tenant, repo).await?;
     let waited = async {
@@ -188,6 +223,7 @@ pub(super) async fn since(
     let signature = json!({
         "principal": admitted.principal.name,
         "is_person": admitted.principal.kind == PrincipalKind::Person,
+        "is_maintainer": admitted.role >= AccessRole::Maintainer,
     });
     let answer = json!({"lines": lines, "head": head, "repository": repo, "signature": signature});
     Ok(Json(answer))
@@ -208,11 +244,14 @@ pub(super) async fn snapshot(
         let lines = state.database.log(&of, &id).since(after, MAX_CONDENSED)?;
         Ok::<_, ApiError>(condense(&lines))
     });
-    let CondensedLines { through, changes } =
-        condensed.await??.unwrap_or(CondensedLines { through: after, changes: Vec::new() });
+    let nothing = CondensedLines { through: after, key: None, changes: Vec::new() };
+    let CondensedLines { through, key, changes } = condensed.await??.unwrap_or(nothing);
     admitted.note.called("snapshot", "ok");
     let head = head.max(through);
-    Ok(Json(json!({"v": LOG_VERSION, "changes": changes, "through": through, "head": head})))
+    let answer = json!({
+        "v": LOG_VERSION, "changes": changes, "through": through, "key": key, "head": head,
+    });
+    Ok(Json(answer))
 }
 
 /// `GET v1/claims`
@@ -234,14 +273,26 @@ pub(super) async fn replace_claims(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Value>, ApiError> {
-    admitted.require(AccessRole::Writer)?;
+    require_writer(&state, &admitted, "claim").await?;
     is_meant(&headers, &admitted)?;
     let ClaimsBody { version, body } = parsed(body, limits::AGENTS_BYTES).await?;
-    if !claims::is_claim_list(&body) {
-        return Err(ApiError::invalid("`body` must be the JSON of all claims"));
+    let after = claims::claims_in(&body)
+        .ok_or_else(|| ApiError::invalid("`body` must be the JSON of all claims"))?;
+    let AdmittedRequest { principal, role, repository, .. } = &admitted;
+    let (tenant, repo) = (&repository.tenant, &repository.id);
+    let known = state.database.read_doc(tenant, repo, CLAIMS).await?;
+    if version != known.as_ref().map_or(0, |doc| doc.version) {
+        return Err(ApiError::behind());
     }
-    let (tenant, repo) = (&admitted.repository.tenant, &admitted.repository.id);
-    let doc = DocRow { version, by: admitted.principal.name.clone(), body };
+    let before = known.and_then(|doc| claims::claims_in(&doc.body)).unwrap_or_default();
+    let may_release = *role >= AccessRole::Maintainer || principal.kind == PrincipalKind::Person;
+    let now = state.ids.now();
+    let Some(list) = claims::replaced(&before, after, &principal.name, may_release, now) else {
+        audit(&state, &admitted, "claim", "forbidden").await;
+        return Err(ApiError::others_claim());
+    };
+    let body = serde_json::to_string_pretty(&list).expect("claims have string keys");
+    let doc = DocRow { version, by: principal.name.clone(), body };
     let replaced = state.database.replace_doc(tenant, repo, CLAIMS, &doc).await?;
     let version = replaced.ok_or_else(ApiError::behind)?;
     admitted.note.called("claims", "ok");
@@ -259,11 +310,18 @@ async fn parsed<T: serde::de::DeserializeOwned>(body: Body, most: usize) -> Resu
 
 /// A number of the query.
 fn number_in(query: &str, name: &str) -> Result<Option<u64>, ApiError> {
+    let number = |value: &str| {
+        value.parse().map_err(|_| ApiError::invalid(format!("`{name}` must be one number")))
+    };
+    value_in(query, name)?.map(number).transpose()
+}
+
+/// A value of the query, given once or not at all.
+fn value_in<'q>(query: &'q str, name: &str) -> Result<Option<&'q str>, ApiError> {
     let mut values = query.split('&').filter_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
-    let Some(value) = values.next() else { return Ok(None) };
-    match (value.parse(), values.next()) {
-        (Ok(number), None) => Ok(Some(number)),
-        _ => Err(ApiError::invalid(format!("`{name}` must be one number"))),
+    match (values.next(), values.next()) {
+        (value, None) => Ok(value),
+        _ => Err(ApiError::invalid(format!("`{name}` must be given once"))),
     }
 }
 

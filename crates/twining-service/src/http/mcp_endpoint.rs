@@ -20,7 +20,7 @@ use rmcp::service::RequestContext;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{RoleServer, ServerHandler};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::runtime::Handle;
 use twining_model::{Id, Time, text};
 
@@ -29,7 +29,7 @@ use super::api_error::ApiError;
 use super::confirmation::{self, Confirmation};
 use super::keyed_calls::{self, MAX_KEY, META_KEY, line_key_of};
 use super::router::{ServiceState, read_body};
-use crate::database::{AuditEntry, RepositoryRow};
+use crate::database::RepositoryRow;
 use crate::error::ServiceError;
 use crate::principal::{AccessRole, RemoteCaller, acting_as};
 use crate::repositories::OpenRepository;
@@ -43,6 +43,10 @@ const FRESH_MS: u64 = 5 * 60 * 1000;
 const ROOT: &str = "twining-root";
 /// The longest such name.
 const MAX_ROOT: usize = 1024;
+/// What the SDK puts in for a client that did not say its name in this request.
+const SDK_NAME: &str = "rmcp";
+/// More than it says when it refuses a request.
+const REFUSAL_BYTES: usize = 4096;
 
 /// The tools that a program offers over HTTP.
 pub trait ToolCatalog: Send + Sync + 'static {
@@ -144,7 +148,20 @@ pub(super) async fn answer(
         response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
     state.sessions.note(response.headers(), &admitted).await;
+    let is_text = |kind: &HeaderValue| kind.as_bytes().starts_with(b"text/plain");
+    if response.status().is_client_error()
+        && response.headers().get(header::CONTENT_TYPE).is_none_or(is_text)
+    {
+        return Err(refusal_of(response).await);
+    }
     Ok(response)
+}
+
+/// What the SDK says in plain text of a request that is not of the protocol, in our form.
+async fn refusal_of(response: Response) -> ApiError {
+    let status = response.status();
+    let said = axum::body::to_bytes(response.into_body(), REFUSAL_BYTES).await.unwrap_or_default();
+    ApiError::not_of_protocol(status, &text::excerpt(&String::from_utf8_lossy(&said), 300))
 }
 
 impl McpEndpoint {
@@ -263,14 +280,7 @@ impl McpEndpoint {
 
     /// Notes a call that a role did not allow, and every one that a maintainer made.
     async fn audit(&self, admitted: &AdmittedRequest, access: ToolAccess, outcome: &str) {
-        let entry = AuditEntry {
-            tenant: admitted.repository.tenant.clone(),
-            by: format!("{} ({})", admitted.principal.name, admitted.principal.token_id),
-            via: "http".to_owned(),
-            act: access.verb.to_owned(),
-            target: admitted.repository.name.clone(),
-            outcome: outcome.to_owned(),
-        };
+        let entry = admitted.audit_entry(access.verb, outcome);
         if self.state.database.audit(&entry).await.is_err() {
             self.state.log.event("an audit entry could not be written");
         }
@@ -301,7 +311,7 @@ fn read(
     }
 }
 
-/// An answer that says until when the folder had every line; `null` if that is not known.
+/// An answer that says until when the folder had every line.
 fn with_as_of(
     tools: &dyn ToolCatalog,
     result: CallToolResult,
@@ -310,7 +320,8 @@ fn with_as_of(
     match &result.structured_content {
         Some(Value::Object(answer)) if result.is_error != Some(true) => {
             let mut answer = answer.clone();
-            answer.insert("as_of".to_owned(), json!(as_of));
+            let as_of = as_of.map_or_else(|| "unknown".to_owned(), |at| at.to_string());
+            answer.insert("as_of".to_owned(), Value::String(as_of));
             tools.answered(Value::Object(answer))
         }
         _ => result,
@@ -389,7 +400,10 @@ impl ServerHandler for McpEndpoint {
         let mut caller = RemoteCaller {
             principal: admitted.principal.clone(),
             role: admitted.role,
-            client: context.client_info().map(|client| text::excerpt(&client.name, 80)),
+            client: context
+                .client_info()
+                .filter(|client| client.name != SDK_NAME)
+                .map(|client| text::excerpt(&client.name, 80)),
             root: root.filter(|root| root.len() <= MAX_ROOT).map(str::to_owned),
             confirmed: false,
         };

@@ -11,6 +11,8 @@ use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get, post};
 
+use twining_model::IdSource;
+
 use super::access::{self, KnownCallers};
 use super::api_error::ApiError;
 use super::blocking_calls::BlockingCalls;
@@ -45,6 +47,8 @@ pub(super) struct ServiceState {
     pub(super) metrics: Metrics,
     pub(super) readiness: Readiness,
     pub(super) log: RequestLog,
+    /// The time.
+    pub(super) ids: Arc<IdSource>,
 }
 
 /// Everything that is served to the world.

@@ -115,7 +115,8 @@ pub async fn serve(
         sessions: SessionOwners::new(options.sessions),
         metrics: Metrics::default(),
         readiness: Readiness::new(Instant::now()),
-        log: RequestLog::new(ids),
+        log: RequestLog::new(Arc::clone(&ids)),
+        ids,
     });
     let acceptor = Acceptor::new(routes(&state), tls, Arc::clone(&state));
     let watching = Acceptor::new(metrics_routes(&state), None, Arc::clone(&state));

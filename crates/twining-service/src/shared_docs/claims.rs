@@ -5,7 +5,7 @@
 use rmcp::model::CallToolResult;
 use serde_json::Value;
 use tokio::runtime::Handle;
-use twining_model::Change;
+use twining_model::{Change, Claim, ClaimList, Time};
 use twining_store::{Durability, Store};
 
 use crate::database::{Database, DocRow, RepositoryRow};
@@ -61,13 +61,100 @@ pub(crate) fn change(
     Err(ServiceError::Unreachable("others claim and release all the time".to_owned()))
 }
 
-/// Whether a text can be everybody's claims.
-pub(crate) fn is_claim_list(body: &str) -> bool {
-    let list = serde_json::from_str::<Value>(body);
-    list.is_ok_and(|list| list["claims"].is_array())
+/// Everybody's claims, as a text has them.
+pub(crate) fn claims_in(body: &str) -> Option<Vec<Claim>> {
+    let list = serde_json::from_str::<Value>(body).ok()?;
+    list["claims"].as_array()?;
+    Some(serde_json::from_value::<ClaimList>(list).ok()?.claims)
+}
+
+/// What a principal makes of everybody's claims: those of others as they are, and its own, under
+/// its name. None if it alters or makes another's, or takes away one that holds; that last it may
+/// if it may release others' claims.
+pub(crate) fn replaced(
+    before: &[Claim],
+    after: Vec<Claim>,
+    principal: &str,
+    may_release: bool,
+    now: Time,
+) -> Option<ClaimList> {
+    let is_others = |claim: &Claim| claim.principal.as_deref().is_some_and(|of| of != principal);
+    let holds = |claim: &Claim| Time::read(&claim.until).is_some_and(|until| now < until);
+    let mut held = before.iter().filter(|claim| is_others(claim) && holds(claim));
+    if !may_release && held.any(|claim| !after.contains(claim)) {
+        return None;
+    }
+    let signed = after.into_iter().map(|claim| {
+        if before.contains(&claim) {
+            return Some(claim);
+        }
+        let principal = Some(principal.to_owned());
+        (!is_others(&claim)).then_some(Claim { principal, ..claim })
+    });
+    Some(ClaimList { claims: signed.collect::<Option<_>>()? })
 }
 
 fn in_folder(store: &Store) -> Result<String, ServiceError> {
     let bytes = store.documents().claims()?.unwrap_or_default();
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: &str = "2026-11-01T10:00:00.000Z";
+    const LATER: &str = "2026-11-01T11:00:00.000Z";
+
+    fn claim(id: &str, principal: Option<&str>, until: &str) -> Claim {
+        Claim {
+            id: id.to_owned(),
+            agent_id: "main".to_owned(),
+            session_id: None,
+            principal: principal.map(str::to_owned),
+            paths: vec![format!("src/{id}")],
+            feature: None,
+            reason: "r".to_owned(),
+            since: NOW.to_owned(),
+            until: until.to_owned(),
+        }
+    }
+
+    /// What `ada` makes of claims: ids and principals, or nothing.
+    fn by_ada(before: &[Claim], after: &[Claim], may_release: bool) -> Option<Vec<String>> {
+        let now = Time::read(NOW).expect("a time");
+        let list = replaced(before, after.to_vec(), "ada", may_release, now)?;
+        let named = |claim: &Claim| format!("{} {:?}", claim.id, claim.principal.as_deref());
+        Some(list.claims.iter().map(named).collect())
+    }
+
+    #[test]
+    fn a_writer_changes_its_own_claims_and_those_of_before_the_link() {
+        let before = [claim("1", Some("ada"), LATER), claim("2", None, LATER)];
+        let new = claim("3", None, LATER);
+        assert_eq!(by_ada(&before, &[new], false), Some(vec!["3 Some(\"ada\")".to_owned()]));
+        assert_eq!(by_ada(&before, &[], false), Some(Vec::new()));
+    }
+
+    #[test]
+    fn a_claim_of_another_stays_as_it_is_while_it_holds() {
+        let theirs = claim("1", Some("bob"), LATER);
+        let before = [theirs.clone()];
+        let altered = Claim { until: NOW.to_owned(), ..theirs.clone() };
+        for after in [vec![], vec![altered.clone()], vec![theirs.clone(), altered.clone()]] {
+            assert_eq!(by_ada(&before, &after, false), None, "{after:?}");
+        }
+        assert_eq!(by_ada(&before, &[], true), Some(Vec::new()), "a maintainer releases it");
+        assert_eq!(by_ada(&before, &[altered], true), None, "and alters none");
+        let own = claim("2", Some("ada"), LATER);
+        assert_eq!(by_ada(&before, &[theirs, own], false).map(|all| all.len()), Some(2));
+        assert_eq!(by_ada(&[claim("1", Some("bob"), NOW)], &[], false), Some(Vec::new()));
+    }
+
+    #[test]
+    fn nobody_claims_in_the_name_of_another() {
+        let forged = claim("1", Some("bob"), LATER);
+        assert_eq!(by_ada(&[], std::slice::from_ref(&forged), false), None);
+        assert_eq!(by_ada(&[], &[forged], true), None);
+    }
 }

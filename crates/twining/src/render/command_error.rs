@@ -70,6 +70,12 @@ impl CommandError {
         self
     }
 
+    /// Whether an input broke a rule.
+    #[cfg(feature = "service")]
+    pub(crate) fn is_misuse(&self) -> bool {
+        self.code == "INVALID_INPUT"
+    }
+
     /// Calls the fields of an input by what was typed for them.
     #[must_use]
     pub(crate) fn naming(mut self, typed: &[(String, String)]) -> Self {

@@ -80,7 +80,7 @@ fn token() -> Command {
         .args([
             needed("tenant", "TENANT", "Whose it is"),
             needed("repo", "REPO", "The repository it is for, or * for all of the tenant's"),
-            one_of(needed("role", "ROLE", "reader reads; writer adds; maintainer also overrides, promotes, archives and prunes; admin also exports"), roles.to_vec()),
+            one_of(needed("role", "ROLE", "reader reads; writer adds; maintainer also overrides, promotes, archives and prunes; admin may do the same"), roles.to_vec()),
             one_of(option("kind", "KIND", "Who will hold it"), kinds.to_vec()).default_value("agent"),
             needed("name", "NAME", "Whom it stands for: records and the audit show this name"),
             option("days", "N", "How long it is good for")
@@ -308,7 +308,10 @@ async fn add_token(given: &ArgMatches, database: &Database) -> Result<AdminRepor
     Ok(AdminReport { json, rows: vec![vec![plain(&text)]] })
 }
 
-async fn revoke_token(id: &str, database: &Database) -> Result<AdminReport, ServiceError> {
+async fn revoke_token(given: &str, database: &Database) -> Result<AdminReport, ServiceError> {
+    // A whole token names its id, and its secret is shown nowhere.
+    let id = given.strip_prefix("twn_").unwrap_or(given);
+    let id = id.split('_').next().unwrap_or(id);
     if !database.revoke_token(id).await? {
         return Err(ServiceError::NotFound { what: "token", name: id.to_owned() });
     }
@@ -324,7 +327,8 @@ async fn revoke_token(id: &str, database: &Database) -> Result<AdminReport, Serv
 async fn list_tokens(given: &ArgMatches, database: &Database) -> Result<AdminReport, ServiceError> {
     let tenant = tenant_named(given, database).await?;
     let tokens = database.tokens(&tenant.id).await?;
-    let rows = tokens.iter().map(token_row).collect();
+    let repositories = database.repositories(&tenant.id).await?;
+    let rows = tokens.iter().map(|token| token_row(token, &repositories)).collect();
     let json: Value = tokens.iter().map(token_json).collect();
     Ok(AdminReport { json: json!({"tokens": json}), rows })
 }
@@ -353,9 +357,18 @@ fn token_json(token: &TokenRow) -> Value {
     })
 }
 
-fn token_row(token: &TokenRow) -> Vec<StyledText> {
+fn token_row(token: &TokenRow, repositories: &[RepositoryRow]) -> Vec<StyledText> {
     let principal = &token.principal;
-    let roles: Vec<_> = principal.grants.iter().map(|grant| grant.role.as_str()).collect();
+    let name_of = |grant: &Grant| match &grant.repository {
+        GrantScope::All => "*".to_owned(),
+        GrantScope::One(id) => {
+            let named = repositories.iter().find(|repository| repository.id == *id);
+            named.map_or_else(|| id.to_string(), |repository| repository.name.clone())
+        }
+    };
+    let grants = principal.grants.iter();
+    let grants: Vec<String> =
+        grants.map(|grant| format!("{} of {}", grant.role.as_str(), name_of(grant))).collect();
     let ends = match &token.revoked_at {
         Some(at) => warn(format!("revoked {at}")),
         None => dim(format!("until {}", token.expires_at)),
@@ -364,7 +377,7 @@ fn token_row(token: &TokenRow) -> Vec<StyledText> {
         strong(&principal.token_id),
         plain(&principal.name),
         plain(principal.kind.as_str()),
-        plain(roles.join(" ")),
+        plain(grants.join(", ")),
         ends,
     ]
 }
@@ -399,6 +412,11 @@ async fn export_folder(
     let tenant = tenant_named(given, database).await?;
     let repository = repository_named(&tenant, text(given, "repo"), database).await?;
     let folder = given.get_one::<PathBuf>("to").cloned().unwrap_or_default();
+    if folder.join(".twining").exists() {
+        let what = format!("{} has a memory already", folder.display());
+        return Err(CommandError::unavailable("ALREADY_THERE", what)
+            .with_hint("nothing was written; name a folder that is not there yet"));
+    }
     let log = database.log(&tenant.id, &repository.id);
     let into = folder.clone();
     let exported = tokio::task::spawn_blocking(move || -> Result<u64, ServiceError> {
@@ -448,7 +466,7 @@ async fn repository_named(
     name: &str,
     database: &Database,
 ) -> Result<RepositoryRow, ServiceError> {
-    let found = database.find_repository(&tenant.name, name).await?;
+    let found = database.find_repository(&tenant.id, (&tenant.name, name)).await?;
     found.ok_or_else(|| ServiceError::NotFound { what: "repository", name: name.to_owned() })
 }
 

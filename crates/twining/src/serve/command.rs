@@ -156,6 +156,17 @@ async fn serve(
         ids: Arc::new(IdSource::new(Box::new(SystemWorld))),
     };
     let options = options(given, data);
+    let has_names =
+        ["hosts", "behind-proxy", "public-url"].iter().any(|flag| given.contains_id(flag));
+    if !has_names && !options.listen.ip().is_loopback() {
+        output::warn_about(
+            &CommandError::misuse(format!(
+                "{} is reached from other machines, but requests are answered for `localhost` and `127.0.0.1` alone",
+                options.listen
+            ))
+            .with_hint("name what clients call it: --hosts memory.example.com"),
+        );
+    }
     twining_service::serve(options, parts, |address, metrics| {
         let json = || json!({"listening": address.to_string(), "metrics": metrics.map(|at| at.to_string())});
         let words = format!("listening on {address}");
@@ -199,7 +210,13 @@ fn options(given: &ArgMatches, data: PathBuf) -> ServeOptions {
 /// The folder of a node's copies, made if need be. In a working tree they would take that for
 /// their own.
 fn data_folder(given: &Path) -> Result<PathBuf, CommandError> {
-    let unusable = |error: std::io::Error| CommandError::of_error("NOT_FOUND", &error);
+    let unusable = |error: std::io::Error| {
+        let folder = given.display();
+        CommandError::unavailable("FILE_WRITE_ERROR", format!("cannot use `--data {folder}`: {error}"))
+            .with_hint(format!(
+                "name a folder that you may write to, or have it made: `sudo install -d -o \"$USER\" {folder}`"
+            ))
+    };
     let folder = std::path::absolute(given).map_err(unusable)?;
     if let Some(git) = GitFolders::of(&folder) {
         let top = git.top.display();
@@ -234,6 +251,16 @@ impl From<ServiceError> for CommandError {
             ServiceError::Schema(_) => problem.with_hint("run `twining serve migrate`"),
             ServiceError::Unreachable(_) => {
                 problem.with_hint("is PostgreSQL running, and is the URL right?")
+            }
+            ServiceError::NotFound { what: "token", .. } => {
+                problem.with_hint("`twining serve token list --tenant TENANT` shows them")
+            }
+            ServiceError::NotFound { what, .. } | ServiceError::Exists { what, .. } => {
+                let verb = if what == "tenant" { "tenant list" } else { "repo list TENANT" };
+                problem.with_hint(format!("`twining serve {verb}` shows what there is"))
+            }
+            ServiceError::Database(_) => {
+                problem.with_hint("check the user, the database and their rights in the URL")
             }
             _ => problem,
         }

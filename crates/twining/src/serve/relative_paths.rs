@@ -39,6 +39,15 @@ pub(super) fn relative_to(root: &str, fields: &mut Map<String, Value>) {
     }
 }
 
+/// Whether a path is still absolute: of a machine whose project folder nobody named.
+pub(super) fn has_absolute(fields: &Map<String, Value>) -> bool {
+    let is_absolute = |path: &Value| path.as_str().is_some_and(|path| path.starts_with('/'));
+    let values = PATH_FIELDS.iter().filter_map(|name| fields.get(*name));
+    values
+        .flat_map(|value| value.as_array().map_or(std::slice::from_ref(value), Vec::as_slice))
+        .any(is_absolute)
+}
+
 fn shorten(root: &str, path: &mut String) {
     let Some(rest) = path.strip_prefix(root) else { return };
     if rest.is_empty() {

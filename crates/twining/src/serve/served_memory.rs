@@ -92,9 +92,11 @@ impl ServedMemory {
         if let Some(root) = &caller.root {
             relative_paths::relative_to(root, &mut fields);
         }
+        let is_absolute = relative_paths::has_absolute(&fields);
         let input: PostInput = read_fields(Value::Object(fields))
             .map_err(|refused| CommandError::refused(&refused))?;
-        Ok(self.project.engine.prepare_post(&caller_of(caller), &input)?)
+        let prepared = self.project.engine.prepare_post(&caller_of(caller), &input);
+        prepared.map_err(|problem| naming_root(problem.into(), is_absolute))
     }
 }
 
@@ -151,12 +153,13 @@ impl Memory for ServedMemory {
         }
         let authority = if caller.confirmed { Authority::Confirmed } else { Authority::Claimed };
         let ctx = self.project.context(caller_of(caller), authority);
+        let is_absolute = relative_paths::has_absolute(&fields);
         match (verb.run)(&ctx, fields) {
             Ok(answer) => {
                 self.project.engine.heartbeat(&ctx.caller);
                 succeeded(answer.to_json())
             }
-            Err(problem) => failed(&problem),
+            Err(problem) => failed(&naming_root(problem, is_absolute)),
         }
     }
 
@@ -189,6 +192,16 @@ impl Memory for ServedMemory {
 
 fn answer_to(outcome: &PostOutcome) -> CallToolResult {
     succeeded(serde_json::to_value(outcome).expect("answers have string keys"))
+}
+
+/// Says how an absolute path is understood, where an input was refused that has one.
+fn naming_root(problem: CommandError, is_absolute: bool) -> CommandError {
+    if !is_absolute || !problem.is_misuse() {
+        return problem;
+    }
+    problem.with_hint(
+        "give paths relative to the project, or its folder on your machine in the header `Twining-Root`",
+    )
 }
 
 fn author_of(caller: &RemoteCaller) -> RemoteAuthor {

@@ -56,10 +56,10 @@ impl ToolCatalog for RemoteTools {
             has.as_str(),
             needs.as_str()
         );
-        failed(
-            &CommandError::unavailable("FORBIDDEN", message)
-                .with_hint("an administrator issues tokens: `twining serve token add`"),
-        )
+        let (role, scope) = (needs.as_str(), needs.scope());
+        failed(&CommandError::unavailable("FORBIDDEN", message).with_hint(format!(
+            "an administrator issues a token: `twining serve token add --role {role}`; if you logged in by OAuth, log in again with the scope `{scope}`, and an administrator lets the issuer give that role"
+        )))
     }
 
     fn declined(&self) -> CallToolResult {

@@ -26,7 +26,7 @@ pub(crate) struct TeamServer {
 
 struct ServerState {
     log: Arc<MemoryLog>,
-    engine: Mutex<Engine>,
+    engine: Mutex<(Engine, TestProject)>,
     claims: Mutex<(u64, String)>,
     repository: Mutex<String>,
     may_settle: AtomicBool,
@@ -34,17 +34,15 @@ struct ServerState {
     is_down: AtomicBool,
     lost_answers: AtomicUsize,
     asked: AtomicUsize,
-    _project: TestProject,
 }
 
 impl TeamServer {
     pub(crate) fn start() -> Self {
-        let (project, log) = (TestProject::in_memory(), Arc::new(MemoryLog::default()));
-        let store = Store::open(project.place(), ids()).expect("opens");
-        store.use_log(Arc::clone(&log) as _);
+        let log = Arc::new(MemoryLog::default());
+        let (project, store) = ServerState::opened(&log);
         let state = Arc::new(ServerState {
             log: Arc::clone(&log),
-            engine: Mutex::new(Engine::new(store)),
+            engine: Mutex::new((Engine::new(store), project)),
             claims: Mutex::default(),
             repository: Mutex::new(REPOSITORY.to_owned()),
             may_settle: AtomicBool::new(true),
@@ -52,7 +50,6 @@ impl TeamServer {
             is_down: AtomicBool::new(false),
             lost_answers: AtomicUsize::new(0),
             asked: AtomicUsize::new(0),
-            _project: project,
         });
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let port = listener.local_addr().expect("an address").port();
@@ -95,6 +92,14 @@ impl TeamServer {
         self.state.lost_answers.store(count, Ordering::SeqCst);
     }
 
+    /// Has the log lose its last lines, as a database that is restored from a backup.
+    pub(crate) fn lose_lines(&self, count: usize) {
+        self.log.lose_lines(count);
+        // A node makes its folder anew.
+        let (project, store) = ServerState::opened(&self.log);
+        *self.state.engine.lock().expect("is there") = (Engine::new(store), project);
+    }
+
     /// How often it was connected to.
     pub(crate) fn asked(&self) -> usize {
         self.state.asked.load(Ordering::SeqCst)
@@ -102,6 +107,13 @@ impl TeamServer {
 }
 
 impl ServerState {
+    fn opened(log: &Arc<MemoryLog>) -> (TestProject, Store) {
+        let project = TestProject::in_memory();
+        let store = Store::open(project.place(), ids()).expect("opens");
+        store.use_log(Arc::clone(log) as _);
+        (project, store)
+    }
+
     fn serve(&self, stream: &TcpStream) -> std::io::Result<()> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         if self.is_down.load(Ordering::SeqCst) {
@@ -138,7 +150,7 @@ impl ServerState {
             (401, json!({"error": "unauthorized", "message": "a valid token is needed"}))
         };
         let lose = |left: usize| left.checked_sub(1);
-        let is_lost = path.ends_with("v1/append")
+        let is_lost = path.contains("/v1/append")
             && self.lost_answers.fetch_update(Ordering::SeqCst, Ordering::SeqCst, lose).is_ok();
         if is_lost || self.is_down.load(Ordering::SeqCst) {
             return Ok(());
@@ -157,6 +169,9 @@ impl ServerState {
             return (404, json!({"error": "not_found"}));
         };
         match (method, route.split('?').next().unwrap_or("")) {
+            (_, "v1/since" | "v1/append") if self.is_of_other_log(route) => {
+                (409, json!({"error": "other_log", "message": "its line is another"}))
+            }
             ("GET", "v1/since") => (200, self.since(route)),
             ("POST", "v1/append") => match self.append(body) {
                 Ok(seqs) => (200, json!({"seqs": seqs})),
@@ -177,6 +192,12 @@ impl ServerState {
             }
             _ => (404, json!({"error": "not_found"})),
         }
+    }
+
+    /// Whether the caller has followed a line that this log has not.
+    fn is_of_other_log(&self, route: &str) -> bool {
+        let Some((_, key)) = route.split_once("key=") else { return false };
+        self.log.all().iter().all(|line| line.key.as_str() != key)
     }
 
     fn since(&self, route: &str) -> Value {
@@ -203,7 +224,8 @@ impl ServerState {
         let may_settle = self.may_settle.load(Ordering::SeqCst);
         let author = RemoteAuthor { is_person: false, may_settle };
         let lines: Vec<NewLine> = serde_json::from_value(body["lines"].clone())?;
-        let engine = self.engine.lock().expect("no call panics with it");
+        let guard = self.engine.lock().expect("no call panics with it");
+        let engine = &guard.0;
         match &body["base"] {
             Value::String(base) if base == "admit" => engine.admit(&lines, &author),
             Value::String(_) => engine.append_remote(LogBase::Any, &lines, &author),

@@ -115,10 +115,14 @@ impl<'a> AccessToken<'a> {
     }
 }
 
+/// The roles that a scope asks for, from least to most.
+const ROLES: [AccessRole; 3] = [AccessRole::Reader, AccessRole::Writer, AccessRole::Maintainer];
+
 /// The scopes that we know, from least to most.
-pub(super) const SCOPES: [&str; 3] = ["twining:read", "twining:write", "twining:maintain"];
+pub(super) fn scopes() -> [&'static str; 3] {
+    ROLES.map(AccessRole::scope)
+}
 
 fn role_of(scope: &str) -> Option<AccessRole> {
-    let roles = [AccessRole::Reader, AccessRole::Writer, AccessRole::Maintainer];
-    SCOPES.iter().position(|known| *known == scope).map(|at| roles[at])
+    ROLES.into_iter().find(|role| role.scope() == scope)
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use twining_model::IdSource;
 
-use super::access_token::{AccessToken, SCOPES};
+use super::access_token::{AccessToken, scopes};
 use super::key_cache::KeyCache;
 use super::web_address::PublicUrl;
 use crate::database::{Database, IssuerRow};
@@ -67,7 +67,7 @@ impl ResourceServer {
         let is_good = key.is_some_and(|key| token.is_good(&key, &endpoint, self.ids.now()));
         let Some(subject) = token.subject().filter(|_| is_good) else { return Ok(None) };
         let Some(asked) = token.role() else {
-            return Err(ApiError::needs_scope(SCOPES[0], self.metadata_url(path)));
+            return Err(ApiError::needs_scope(scopes()[0], self.metadata_url(path)));
         };
         let grant = |grant: &Grant| Grant { role: grant.role.min(asked), ..grant.clone() };
         Ok(Some(Principal {
@@ -121,7 +121,7 @@ pub(in crate::http) async fn metadata(
             Json(json!({
                 "resource": url.with_path(path),
                 "authorization_servers": servers,
-                "scopes_supported": SCOPES,
+                "scopes_supported": scopes(),
                 "bearer_methods_supported": ["header"],
             }))
             .into_response()
