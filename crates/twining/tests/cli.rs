@@ -675,7 +675,7 @@ fn agents_in_two_worktrees_share_one_memory() {
     );
     assert!(!linked.join(".twining").exists());
     let recent = normal(&twining(&main.path(), &["recent"]));
-    assert_snapshot!(recent, @"[ID-1]  [TIME]  finding  src/a.rs  main  seen from the side");
+    assert_snapshot!(recent, @"[ID-1]  [TIME]  finding  src/a.rs  main  seen from the side  [unbound]");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::common::team_server::{REPOSITORY, TOKEN, TeamServer};
 use crate::common::{Project, Ran, hooked};
 
 /// Runs a command that only a person may give.
-fn by_person(project: &Project, words: &[&str]) -> Ran {
+pub(crate) fn by_person(project: &Project, words: &[&str]) -> Ran {
     let mut command = project.command(&[words, &["--json"]].concat());
     for name in ["CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT"] {
         command.env_remove(name);
@@ -22,11 +22,11 @@ fn by_person(project: &Project, words: &[&str]) -> Ran {
     Ran::of(command.output().expect("starts"))
 }
 
-fn answer_of(ran: &Ran) -> Value {
+pub(crate) fn answer_of(ran: &Ran) -> Value {
     serde_json::from_str(&ran.stdout).expect("JSON")
 }
 
-fn link(project: &Project, server: &TeamServer) -> Value {
+pub(crate) fn link(project: &Project, server: &TeamServer) -> Value {
     let ran = by_person(project, &["link", &server.address(), "--yes"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     answer_of(&ran)
@@ -37,34 +37,34 @@ fn config(project: &Project) -> String {
 }
 
 /// Runs git in the project, and returns what it prints.
-fn git(project: &Project, words: &[&str]) -> String {
+pub(crate) fn git(project: &Project, words: &[&str]) -> String {
     let output = project.command_of("git", words).output().expect("git runs");
     assert!(output.status.success(), "{words:?}: {output:?}");
     String::from_utf8(output.stdout).expect("text").trim().to_owned()
 }
 
-fn make_repository(project: &Project) {
+pub(crate) fn make_repository(project: &Project) {
     git(project, &["init", "-q", "-b", "main"]);
     git(project, &["config", "user.name", "Ada"]);
     git(project, &["config", "user.email", "ada@example.com"]);
 }
 
-fn warnings(project: &Project) -> String {
+pub(crate) fn warnings(project: &Project) -> String {
     project.json(&["status"])["warnings"].to_string()
 }
 
-fn linked(server: &TeamServer) -> Project {
+pub(crate) fn linked(server: &TeamServer) -> Project {
     let project = Project::new();
     link(&project, server);
     project
 }
 
-fn post(project: &Project, summary: &str) -> Value {
+pub(crate) fn post(project: &Project, summary: &str) -> Value {
     project.json(&["post", "finding", summary])
 }
 
 /// How often each entry is in the log.
-fn sent(server: &TeamServer) -> BTreeMap<String, usize> {
+pub(crate) fn sent(server: &TeamServer) -> BTreeMap<String, usize> {
     let mut times = BTreeMap::new();
     for entry in server.log.all().iter().flat_map(|line| &line.change.entries) {
         *times.entry(entry.summary.clone()).or_default() += 1;
@@ -308,6 +308,86 @@ fn a_token_file_that_is_not_there_is_named() {
 }
 
 #[test]
+fn a_link_without_a_terminal_says_where_the_token_is_missing() {
+    let server = TeamServer::start();
+    let project = Project::new();
+    let address = server.address();
+    let refused = by_person(&project, &["link", &address]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(answer_of(&refused)["hint"].as_str().is_some_and(|hint| hint.contains("--yes")));
+    let mut command = project.command(&["link", &address, "--yes", "--json"]);
+    let empty = Ran::of(command.stdin(Stdio::null()).output().expect("starts"));
+    assert_eq!(empty.code, 2, "{empty:?}");
+    assert!(answer_of(&empty)["message"].as_str().is_some_and(|why| why.contains("stdin")));
+}
+
+#[test]
+fn status_says_when_the_service_last_answered_and_what_waits_since_when() {
+    let server = TeamServer::start();
+    let clone = linked(&server);
+    let team = |clone: &Project| clone.json(&["status"])["team"].clone();
+    let online = team(&clone);
+    assert!(online["answered_at"].is_string() && online["unsent"] == 0, "{online}");
+    server.set_down(true);
+    post(&clone, "offline");
+    let offline = team(&clone);
+    assert_eq!(offline["answered_at"], online["answered_at"]);
+    assert_eq!(offline["unsent"], 1);
+    assert!(offline["unsent_since"].is_string(), "{offline}");
+    assert!(clone.run(&["status"]).stdout.contains("team's log answered"));
+    assert!(team(&Project::new()).is_null());
+}
+
+#[test]
+fn a_decision_that_the_log_takes_after_an_outage_ends_it() {
+    let server = TeamServer::start();
+    let clone = linked(&server);
+    server.set_down(true);
+    post(&clone, "offline");
+    server.set_down(false);
+    assert_eq!(clone.json(&["sync"])["sent"], 1);
+    server.set_down(true);
+    assert!(!clone.run(&["sync"]).stderr.is_empty());
+    assert!(warnings(&clone).contains("nothing was exchanged"));
+    server.set_down(false);
+    // Nobody waits for a log that was away a moment ago.
+    let notes = clone.path().join(".twining/local/hooks");
+    let note = std::fs::read_dir(notes).expect("notes").flatten().map(|file| file.path());
+    let note = note.into_iter().find(|path| path.to_string_lossy().contains("shared-sync"));
+    let note = note.expect("a note of the exchange");
+    let mut state: Value =
+        serde_json::from_slice(&std::fs::read(&note).expect("reads")).expect("JSON");
+    state["failed_at"] = json!("2026-01-01T00:00:00.000Z");
+    std::fs::write(&note, state.to_string()).expect("writes");
+    let decided = clone.json(&["decide", "use sqlite", "--why", "one file", "--domain", "storage"]);
+    assert_eq!(decided["synced"], true, "{decided}");
+    assert!(!warnings(&clone).contains("nothing was exchanged"), "{}", warnings(&clone));
+}
+
+#[test]
+fn a_link_whose_settings_cannot_be_kept_changes_nothing() {
+    let server = TeamServer::start();
+    let project = Project::new();
+    post(&project, "before");
+    let ignored = std::fs::read(project.path().join(".twining/.gitignore")).unwrap_or_default();
+    let settings = project.path().parent().expect("a folder").join("a-file");
+    std::fs::write(&settings, "").expect("writes");
+    let mut command = project.command(&["link", &server.address(), "--yes", "--json"]);
+    command.env("XDG_CONFIG_HOME", &settings);
+    for name in ["CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "CURSOR_AGENT"] {
+        command.env_remove(name);
+    }
+    let token = project.path().join("token");
+    std::fs::write(&token, TOKEN).expect("writes");
+    command.stdin(std::fs::File::open(token).expect("opens"));
+    let ran = Ran::of(command.output().expect("starts"));
+    assert_eq!(answer_of(&ran)["code"], "FILE_WRITE_ERROR", "{ran:?}");
+    let after = std::fs::read(project.path().join(".twining/.gitignore")).unwrap_or_default();
+    assert_eq!(after, ignored);
+    assert!(!project.path().join(".twining/local/outbox.jsonl").exists());
+}
+
+#[test]
 fn a_wrong_token_changes_nothing() {
     let server = TeamServer::start();
     let project = Project::new();
@@ -336,7 +416,8 @@ fn a_service_or_a_clone_of_another_project_is_refused_by_name() {
     std::fs::write(&path, text.replace(REPOSITORY, OTHER)).expect("writes");
     let asked = server.asked();
     assert_eq!(post(&clone, "of another project")["synced"], false);
-    assert!(clone.run(&["sync"]).stderr.contains(OTHER));
+    let refused = clone.run(&["sync"]).stderr;
+    assert!(refused.contains(OTHER) && refused.contains("put the line `team:` back"), "{refused}");
     assert_eq!(server.asked(), asked, "nobody is asked");
     // And a clone of it is not linked.
     let other = Project::new();
@@ -350,155 +431,46 @@ fn a_service_or_a_clone_of_another_project_is_refused_by_name() {
 }
 
 #[test]
-fn link_takes_the_records_out_of_gits_index_and_unlink_lets_them_back() {
+fn a_clone_of_a_log_that_was_restored_says_so_until_it_is_linked_again_and_gives_back_what_is_lost()
+{
     let server = TeamServer::start();
-    let project = Project::new();
-    make_repository(&project);
-    post(&project, "before the link");
-    project.decide("use sqlite", "src/");
-    git(&project, &["add", "-A"]);
-    git(&project, &["commit", "-q", "-m", "records"]);
-    let proposed = by_person(&project, &["link", &server.address(), "--dry-run"]);
-    assert_eq!(answer_of(&proposed)["dry_run"], true, "{proposed:?}");
-    let files = answer_of(&proposed)["untracks"].clone();
-    assert_eq!(git(&project, &["status", "--porcelain"]), "");
-    assert!(!project.path().join(".twining/local/outbox.jsonl").exists());
-    let answer = link(&project, &server);
-    assert_eq!(answer["untracked"], files, "{answer}");
-    assert!(files.as_u64() > Some(2), "{files}");
-    let tracked = git(&project, &["ls-files", ".twining"]);
-    assert!(tracked.contains("config.yml") && !tracked.contains("blackboard"), "{tracked}");
-    assert!(project.path().join(".twining/blackboard.jsonl").exists());
-    let next = answer["next"].as_str().expect("a command").to_owned();
-    let output = project.command_of("sh", &["-c", &next]).output().expect("runs");
-    assert!(output.status.success(), "{output:?}");
-    assert_eq!(git(&project, &["status", "--porcelain"]), "", "nothing is left over");
-    assert_eq!(link(&project, &server)["next"], "", "there is nothing to commit");
-    by_person(&project, &["unlink"]);
-    git(&project, &["add", ".twining"]);
-    assert!(git(&project, &["ls-files", ".twining"]).contains("blackboard.jsonl"));
-}
-
-#[test]
-fn records_that_a_branch_from_before_the_link_takes_away_come_back_by_sync() {
-    let server = TeamServer::start();
-    let project = Project::new();
-    make_repository(&project);
-    post(&project, "before the link");
-    let decision = project.decide("use sqlite", "src/");
-    git(&project, &["add", "-A"]);
-    git(&project, &["commit", "-q", "-m", "records"]);
-    git(&project, &["branch", "old"]);
-    let next = link(&project, &server)["next"].as_str().expect("a command").to_owned();
-    let output = project.command_of("sh", &["-c", &next]).output().expect("runs");
-    assert!(output.status.success(), "{output:?}");
-    post(&project, "after the link");
-    project.json(&["sync"]);
-    git(&project, &["checkout", "-q", "-f", "old"]);
-    git(&project, &["checkout", "-q", "-f", "main"]);
-    assert_eq!(project.json(&["status"])["active_decisions"], 0, "git removed the files");
-    assert!(warnings(&project).contains("twining sync"), "{}", warnings(&project));
-
-    let synced = project.json(&["sync"]);
-    assert_eq!(synced["followed_again"], true, "{synced}");
-    let entries = project.json(&["recent", "20"])["entries"].to_string();
-    assert!(entries.contains("before the link") && entries.contains("after the link"), "{entries}");
-    let why = project.json(&["why", "src/"]).to_string();
-    assert!(why.contains(&decision), "{why}");
-    assert!(!warnings(&project).contains("lost_records"), "{}", warnings(&project));
-    assert_eq!(project.json(&["sync"])["followed_again"], false);
-    assert!(sent(&server).values().all(|times| *times == 1), "{:?}", sent(&server));
-}
-
-/// A linked project in git whose link is committed, with the branch `old` from before it.
-fn linked_in_git(server: &TeamServer) -> Project {
-    let project = Project::new();
-    make_repository(&project);
-    post(&project, "before the link");
-    git(&project, &["add", "-A"]);
-    git(&project, &["commit", "-q", "-m", "records"]);
-    git(&project, &["branch", "old"]);
-    let next = link(&project, server)["next"].as_str().expect("a command").to_owned();
-    let output = project.command_of("sh", &["-c", &next]).output().expect("runs");
-    assert!(output.status.success(), "{output:?}");
-    project.json(&["sync"]);
-    project
-}
-
-fn pull(project: &Project, from: &Project) {
-    git(project, &["pull", "-q", "--ff-only", from.path().to_str().expect("text"), "main"]);
-}
-
-#[test]
-fn a_clone_of_a_linked_project_that_is_not_linked_says_so_wherever_it_writes() {
-    let server = TeamServer::start();
-    let project = linked_in_git(&server);
-    let clone = Project::new();
-    make_repository(&clone);
-    pull(&clone, &project);
-    let asked = server.asked();
-    let posted = post(&clone, "for nobody");
+    let (first, second) = (linked(&server), linked(&server));
+    post(&first, "in the backup");
+    post(&first, "after the backup");
+    second.json(&["sync"]);
+    server.lose_lines(1);
+    let is_said = |clone: &Project| {
+        for _ in 0..2 {
+            let ran = clone.run(&["sync"]);
+            assert_eq!(ran.code, 1, "{ran:?}");
+            assert!(ran.stderr.contains("restored from a backup"), "{ran:?}");
+            assert!(ran.stderr.contains("twining link URL"), "{ran:?}");
+            assert!(warnings(clone).contains("restored from a backup"), "{}", warnings(clone));
+            assert!(clone.run(&["doctor"]).stdout.contains("restored from a backup"));
+        }
+    };
+    is_said(&second);
+    // Somebody writes to it: it is as long as before, and another.
+    let third = linked(&server);
+    post(&third, "after the restore");
+    is_said(&second);
+    is_said(&first);
+    let lines = server.log.all().len();
+    let posted = post(&first, "before it is linked again");
     assert_eq!(posted["synced"], false, "{posted}");
-    assert!(posted["sync_problem"].as_str().expect("text").contains("twining link URL"));
-    let said = clone.run(&["post", "finding", "for nobody else"]).stderr;
-    assert!(said.contains("twining link URL") && said.trim().lines().count() == 1, "{said}");
-    assert!(warnings(&clone).contains("\"not_linked\""), "{}", warnings(&clone));
-    assert!(clone.run(&["doctor"]).stdout.contains("this clone is not"));
-    assert!(hooked::start(&clone, "s-1").contains("twining link URL"));
-    assert!(clone.json(&["recent"])["sync_problem"].is_null(), "nothing was written");
-    assert_eq!(server.asked(), asked, "nothing in the clone names an address");
-    // Once it is linked, nothing of it is left.
-    link(&clone, &server);
-    assert!(!warnings(&clone).contains("not_linked"));
-    assert!(sent(&server).contains_key("for nobody"));
-}
-
-#[test]
-fn a_branch_from_before_the_link_stays_clean_and_what_is_written_there_is_sent_later() {
-    let server = TeamServer::start();
-    let project = linked_in_git(&server);
-    let other = linked(&server);
-    git(&project, &["checkout", "-q", "-f", "old"]);
-    post(&other, "by another");
-    assert_eq!(project.run(&["sync"]).code, 1);
-    assert_eq!(git(&project, &["status", "--porcelain"]), "", "the branch is as git has it");
-    assert!(warnings(&project).contains("branch_before_link"), "{}", warnings(&project));
-    assert!(project.run(&["doctor"]).stdout.contains("from before the link"));
-    let posted = post(&project, "on the old branch");
-    assert_eq!(posted["synced"], false, "{posted}");
-    assert!(posted["sync_problem"].as_str().expect("text").contains("before the link"));
-    assert!(!sent(&server).contains_key("on the old branch"));
-
-    git(&project, &["checkout", "-q", "-f", "main"]);
-    assert_eq!(project.json(&["sync"])["followed_again"], true);
-    assert_eq!(sent(&server).get("on the old branch"), Some(&1));
-    let entries = project.json(&["recent", "20"])["entries"].to_string();
-    for summary in ["before the link", "by another", "on the old branch"] {
-        assert_eq!(entries.matches(&format!("\"{summary}\"")).count(), 1, "{summary}: {entries}");
+    assert!(posted["sync_problem"].to_string().contains("restored from a backup"), "{posted}");
+    assert_eq!(server.log.all().len(), lines, "it waits");
+    link(&first, &server);
+    link(&second, &server);
+    third.json(&["sync"]);
+    first.json(&["sync"]);
+    for clone in [&first, &second, &third] {
+        assert_eq!(shared_state(clone.path()), shared_state(third.path()));
+        assert_eq!(warnings(clone), "[]");
     }
-    assert_eq!(warnings(&project), "[]");
-}
-
-#[test]
-fn a_clone_whose_project_a_colleague_unlinked_says_so_and_exchanges_nothing() {
-    let server = TeamServer::start();
-    let project = linked_in_git(&server);
-    let clone = Project::new();
-    make_repository(&clone);
-    pull(&clone, &project);
-    link(&clone, &server);
-    by_person(&project, &["unlink"]);
-    git(&project, &["add", ".twining"]);
-    git(&project, &["commit", "-q", "-m", "unlinked"]);
-    pull(&clone, &project);
-    let ran = clone.run(&["sync"]);
-    assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("no longer linked") && ran.stderr.contains("twining unlink"));
-    assert!(warnings(&clone).contains("link_ended_elsewhere"), "{}", warnings(&clone));
-    assert!(clone.run(&["doctor"]).stdout.contains("no longer linked"));
-    assert_eq!(git(&clone, &["status", "--porcelain"]), "");
-    by_person(&clone, &["unlink"]);
-    assert_eq!(warnings(&clone), "[]");
+    let times = sent(&server);
+    assert_eq!(times.len(), 4, "{times:?}");
+    assert!(times.values().all(|times| *times == 1), "{times:?}");
 }
 
 #[test]
@@ -520,74 +492,27 @@ fn a_token_that_the_service_accepts_no_more_is_not_told_as_a_network_failure() {
     assert_eq!(warnings(&clone), "[]");
 }
 
-#[test]
-fn what_was_refused_is_tried_again_when_the_folder_is_linked_with_another_token() {
-    let server = TeamServer::start();
-    let clone = linked(&server);
+/// A clone with an override that the log refused.
+fn overridden_and_refused(server: &TeamServer) -> Project {
+    let clone = linked(server);
     let id = clone.decide("use redis", "src/");
     server.set_down(true);
     clone.json(&["override", &id, "--reason", "the client said no"]);
     server.set_down(false);
     server.let_settle(false);
     assert_eq!(clone.run(&["sync"]).code, 3);
+    clone
+}
+
+#[test]
+fn what_was_refused_is_tried_again_when_the_folder_is_linked_with_another_token() {
+    let server = TeamServer::start();
+    let clone = overridden_and_refused(&server);
     server.let_settle(true);
     let answer = link(&clone, &server);
     assert_eq!((&answer["retried"], &answer["refused"]), (&json!(1), &json!(0)), "{answer}");
     let other = linked(&server);
     assert!(other.json(&["decisions"]).to_string().contains("\"overridden\""));
-}
-
-#[test]
-fn the_commit_after_the_link_is_not_told_to_bring_the_records_back() {
-    let server = TeamServer::start();
-    let project = Project::new();
-    make_repository(&project);
-    post(&project, "before the link");
-    git(&project, &["add", "-A"]);
-    git(&project, &["commit", "-q", "-m", "records"]);
-    link(&project, &server);
-    git(&project, &["add", ".twining"]);
-    let ran = project.run(&["hook", "--agent", "git", "pre-commit"]);
-    assert_eq!((ran.code, ran.stderr.contains("git restore")), (0, false), "{ran:?}");
-}
-
-#[test]
-fn the_state_of_the_records_goes_on_a_branch_and_the_working_tree_stays() {
-    let server = TeamServer::start();
-    let project = Project::new();
-    make_repository(&project);
-    std::fs::write(project.path().join("a.txt"), "one").expect("writes");
-    git(&project, &["add", "a.txt"]);
-    git(&project, &["commit", "-q", "-m", "first"]);
-    link(&project, &server);
-    git(&project, &["add", "-A"]);
-    post(&project, "for review");
-    let id = project.decide("use sqlite", "src/");
-    std::fs::write(project.path().join("a.txt"), "two").expect("writes");
-    let look =
-        || (git(&project, &["status", "--porcelain"]), git(&project, &["rev-parse", "HEAD"]));
-    let before = look();
-    let first = project.json(&["sync", "commit", "--branch", "records/team"]);
-    let first = first["commit"].as_str().expect("a commit").to_owned();
-    assert_eq!(look(), before, "tree, index and HEAD");
-    assert_eq!(git(&project, &["rev-parse", "records/team^"]), before.1);
-    assert!(git(&project, &["show", "records/team:.twining/blackboard.jsonl"]).contains("review"));
-    git(&project, &["show", &format!("records/team:.twining/decisions/{id}.json")]);
-    assert_eq!(git(&project, &["show", "records/team:a.txt"]), "one", "of the parent");
-    let again = project.json(&["sync", "commit", "--branch", "records/team"]);
-    assert_eq!(again["commit"], Value::Null, "nothing is new");
-    // The folder loses a record: so does the branch.
-    std::fs::remove_file(project.path().join(format!(".twining/decisions/{id}.json")))
-        .expect("removes");
-    let words = ["sync", "commit", "--branch", "records/team", "--message", "second"];
-    project.json(&words);
-    assert_eq!(git(&project, &["rev-parse", "records/team^"]), first);
-    assert_eq!(git(&project, &["log", "-1", "--format=%s", "records/team"]), "second");
-    assert!(!git(&project, &["ls-tree", "-r", "--name-only", "records/team"]).contains(&id));
-    for (branch, code) in [("main", "CHECKED_OUT"), ("a..b", "INVALID_INPUT")] {
-        let refused = project.run(&["sync", "commit", "--branch", branch, "--json"]);
-        assert_eq!(answer_of(&refused)["code"], code, "{refused:?}");
-    }
 }
 
 #[test]
@@ -625,6 +550,54 @@ fn what_the_log_refused_is_seen_sent_again_or_given_up() {
     let other = linked(&server);
     let seen = other.json(&["decisions"]).to_string();
     assert_eq!(seen.matches("\"overridden\"").count(), 1, "{seen}");
+}
+
+#[test]
+fn what_the_log_refused_is_in_the_files_after_unlink_and_named_no_more() {
+    let server = TeamServer::start();
+    let clone = overridden_and_refused(&server);
+    assert!(warnings(&clone).contains("refused_changes"));
+    by_person(&clone, &["unlink"]);
+    assert!(!warnings(&clone).contains("refused_changes"), "{}", warnings(&clone));
+    assert_eq!(clone.json(&["decisions"])["decisions"][0]["status"], "overridden");
+    // A link with another token sends it.
+    server.let_settle(true);
+    assert_eq!(link(&clone, &server)["refused"], 0);
+    assert_eq!(linked(&server).json(&["decisions"])["decisions"][0]["status"], "overridden");
+}
+
+#[test]
+fn an_override_that_the_log_refused_is_not_repeated_here_and_is_taken_back_by_drop() {
+    let server = TeamServer::start();
+    let clone = linked(&server);
+    let id = clone.decide("use redis", "src/");
+    server.set_down(true);
+    let again = ["override", &id, "--reason", "the client said no", "--new-decision", "use sqlite"];
+    clone.json(&again);
+    server.set_down(false);
+    server.let_settle(false);
+    assert_eq!(clone.run(&["sync"]).code, 3);
+    let lines = server.log.all().len();
+    for is_down in [false, true] {
+        server.set_down(is_down);
+        let refused = answer_of(&by_person(&clone, &again));
+        assert_eq!(refused["code"], "LOG_DENIED", "{refused}");
+        assert!(refused["message"].as_str().expect("text").contains("maintainer"), "{refused}");
+        assert!(refused["hint"].as_str().expect("text").contains("sync drop --all"), "{refused}");
+    }
+    assert_eq!(by_person(&clone, &["sync", "drop", "--all"]).code, 0);
+    let listed = clone.json(&["decisions"])["decisions"].clone();
+    let standing = |id: &str| {
+        let mut all = listed.as_array().expect("a list").iter();
+        all.find(|one| one["id"] == id).map(|one| one["status"].clone()).expect("is there")
+    };
+    assert_eq!(standing(&id), "active");
+    assert_eq!(listed.to_string().matches("\"active\"").count(), 1, "{listed}");
+    assert!(!clone.json(&["recent", "20"]).to_string().contains("Override"), "announced no more");
+    server.set_down(false);
+    clone.json(&["sync"]);
+    assert_eq!(warnings(&clone), "[]");
+    assert_eq!(server.log.all().len(), lines);
 }
 
 #[test]

@@ -25,7 +25,7 @@ use crate::project::{CommandContext, Project, caller_at_cli, checked_agent};
 use crate::render::command_error::{CommandError, ExitStatus};
 use crate::verbs::serde_messages;
 use crate::verbs::tool_names::with_command_names;
-use crate::verbs::verb::{Effect, FAMILIES, VerbEntry};
+use crate::verbs::verb::{Audience, Effect, FAMILIES, VerbEntry};
 use crate::{hook, knowledge_show, link, merge_driver, overview, person_check, verify_ci};
 
 /// Where a verb's JSON comes from when it is not given in flags.
@@ -170,7 +170,10 @@ fn verb_command(verb: &VerbEntry, spelled: &'static str) -> Command {
     if verb.name == "verify" {
         command = verify_ci::flags(command);
     }
-    let example = format!("Example:\n  {}\n\nAs an MCP tool: {}", verb.example, verb.tool_name());
+    let mut example = format!("Example:\n  {}", verb.example);
+    if verb.audience == Audience::Everyone {
+        example = format!("{example}\n\nAs an MCP tool: {}", verb.tool_name());
+    }
     command
         .about(help::first_sentence(verb.about).to_owned())
         .long_about(with_command_names(verb.help))

@@ -7,10 +7,13 @@ use std::sync::Arc;
 use clap::{ArgMatches, Command, ValueHint};
 use serde_json::{Value, json};
 use twining_model::Id;
-use twining_store::git::{BranchCommitError, Git};
+use twining_store::git::Git;
 use twining_store::{LogError, OutboxSignature, Store};
 
+use super::demoted_report::demoted_decisions;
+use super::git_tracking::{TrackingMismatch, untrack_command};
 use super::http_log::{HttpLog, ServiceIdentity};
+use super::link_report::LinkReport;
 use super::settings::LinkSettings;
 use super::sync_command::{copy_of, record_paths};
 use super::sync_state::SyncState;
@@ -20,7 +23,7 @@ use crate::output::{self, OutputFormat};
 use crate::person_check;
 use crate::project::Project;
 use crate::render::command_error::{CommandError, ExitStatus};
-use crate::render::text_page::{TextPage, count, dim, good, place, plain, warn};
+use crate::render::text_page::{count, dim, good, plain};
 
 /// What lets git track the records again.
 const TRACK_COMMAND: &str = "git add .twining";
@@ -36,14 +39,18 @@ pub(crate) fn link_flags(command: Command) -> Command {
             word("url", "URL", "The repository's address: https://host/tenant/repository")
                 .required(true),
             path(
-                option("token-file", "FILE", "Read the token from this file; default: stdin"),
+                option(
+                    "token-file",
+                    "FILE",
+                    "Read the token from this file; default, with --yes or --dry-run: stdin",
+                ),
                 ValueHint::FilePath,
             ),
             switch("dry-run", "Show what would be changed, and change nothing"),
-            switch("yes", "Do not ask"),
+            switch("yes", "Do not ask: for scripts, needs no terminal"),
         ])
         .after_help(
-            "Example:\n  twining link https://memory.example.org/acme/shop --token-file ~/shop.token",
+            "Examples:\n  twining link https://memory.example.org/acme/shop --token-file ~/shop.token\n  pass show shop-token | twining link https://memory.example.org/acme/shop --yes\n\nIn a linked folder it changes address and token; what waits is sent to the new one.",
         )
 }
 
@@ -62,6 +69,8 @@ struct LinkProposal<'a> {
     repository: Option<Id>,
     /// How the service signs what is sent.
     signature: Option<OutboxSignature>,
+    /// The last line of its log.
+    head: u64,
     /// Records that git tracks.
     tracked: Vec<String>,
 }
@@ -110,20 +119,21 @@ pub(crate) fn link(
     let store = project.engine.store();
     let is_asked = !given.get_flag("yes") && !given.get_flag("dry-run");
     if is_asked && given.get_one::<PathBuf>("token-file").is_none() {
-        return Err(CommandError::misuse("give the token with --token-file, or --yes and stdin"));
+        return Err(CommandError::misuse("there is no token")
+            .with_hint("give --token-file FILE; or --yes, and the token on stdin"));
     }
     let token = token(given.get_one::<PathBuf>("token-file"))?;
     // Before anything is changed: an address, a token or a clone that is wrong shows now.
     let log = HttpLog::new(&address, &token);
     let identity = log.identity().map_err(|error| unreachable(&address, &error))?;
-    let ServiceIdentity { repository, signature } = identity;
+    let ServiceIdentity { repository, signature, head } = identity;
     if let Some(repository) = &repository {
         project_label::check(store, &address, repository)?;
     }
     let git = Git::at(&store.location().project);
     let tracked = git.tracked_of(&record_paths()).into_iter().collect();
     let folder = store.location().project.join(".twining");
-    let proposal = LinkProposal { address: &address, folder, repository, signature, tracked };
+    let proposal = LinkProposal { address: &address, folder, repository, signature, head, tracked };
     if given.get_flag("dry-run") {
         return Ok(output::answer(
             style,
@@ -145,16 +155,18 @@ fn carry_out(
     log: &HttpLog,
     style: OutputFormat,
 ) -> Result<ExitStatus, CommandError> {
-    let LinkProposal { address, folder, repository, signature, tracked } = proposal;
+    let LinkProposal { address, folder, repository, signature, head, tracked } = proposal;
     let installation = store.installation();
     installation.prepare()?;
     let seal = store
         .local_state()
         .identity()?
         .ok_or_else(|| CommandError::unavailable("NOT_FOUND", "there is no memory here"))?;
+    LinkSettings::check_can_save(&seal)?;
     // What another token was refused may be taken with this one.
     let retried = store.outbox().retry_refused(&[])?;
-    let joined = join_log::join(store, log)?;
+    let former = LinkSettings::of(store).and_then(|settings| settings.repository);
+    let received = join_log::join(store, log, head, former.is_some() && former == repository)?;
     if let Some(signature) = signature {
         store.outbox().sign_as(signature)?;
     }
@@ -174,67 +186,38 @@ fn carry_out(
     };
     let git = Git::at(&store.location().project);
     let untracked = if tracked.is_empty() { Ok(()) } else { git.untrack(&tracked) };
+    let before = store.outbox().state()?;
     let delivered = store.outbox().deliver(log);
     SyncState::note(store, &delivered.as_ref().map(drop).map_err(copy_of));
-    let refused = store.outbox().state()?.refused;
+    let after = store.outbox().state()?;
+    let refused = after.refused;
+    let left = after.waiting + refused.saturating_sub(before.refused);
+    let sent = before.waiting.saturating_sub(left) as u64;
+    let demoted = demoted_decisions(store)?;
     let next = match &untracked {
         Err(_) => untrack_command(),
         Ok(()) if git.shape().is_some() && has_changed(&git) => COMMIT_COMMAND.to_owned(),
         Ok(()) => String::new(),
     };
-    let answer = json!({
-        "linked": true, "address": address, "repository": repository, "labelled": is_labelled,
-        "settings": kept.display().to_string(),
-        "received": joined.received, "sent": joined.missing, "retried": retried, "refused": refused,
-        "untracked": if untracked.is_ok() { tracked.len() } else { 0 },
-        "synced": delivered.is_ok() && refused == 0, "next": next,
-    });
-    let show = |page: &mut TextPage| {
-        page.line([good("linked to"), place(address)]);
-        page.line([dim(format!(
-            "received {}, sent {}",
-            count(joined.received, "line"),
-            count(joined.missing as u64, "line")
-        ))]);
-        if retried > 0 {
-            let lines = count(retried as u64, "change");
-            page.line([dim(format!("sent again {lines} that the log had refused"))]);
-        }
-        if refused > 0 {
-            let lines = count(refused as u64, "line");
-            page.line([warn(format!("refused: {lines}; `twining sync refused` says why"))]);
-        }
-        if let Err(error) = &delivered {
-            page.line([warn(format!("not all is sent yet: {error}"))]);
-        }
-        page.line([dim("address and token are in"), place(kept.display().to_string())]);
-        if repository.is_some() && !is_labelled {
-            page.line([warn("config.yml cannot be edited: the label `team` is not written")]);
-        }
-        show_untracked(page, &untracked, tracked.len());
-        if !next.is_empty() {
-            page.line([plain(match &untracked {
-                Ok(()) => "Commit what changed for git:",
-                Err(_) => "Let git forget the records, and commit that:",
-            })]);
-            page.block(2, &next);
-        }
+    let report = LinkReport {
+        address,
+        settings: kept.display().to_string(),
+        repository,
+        is_labelled,
+        received,
+        sent,
+        retried: retried as u64,
+        refused: refused as u64,
+        delivered: delivered.map(drop),
+        tracked: tracked.len() as u64,
+        untracked,
+        demoted,
+        next,
     };
-    Ok(output::answer(style, || answer, show, ExitStatus::Done))
+    Ok(output::answer(style, || report.to_json(), |page| report.show(page), ExitStatus::Done))
 }
 
-fn show_untracked(page: &mut TextPage, untracked: &Result<(), BranchCommitError>, files: usize) {
-    match untracked {
-        Ok(()) if files == 0 => {}
-        Ok(()) => page.line([dim(format!(
-            "git no longer tracks {}; they are in the folder",
-            count(files as u64, "file")
-        ))]),
-        Err(error) => page.line([warn(format!("git still tracks the records: {error}"))]),
-    }
-}
-
-/// Ends the link; the files stay, complete.
+/// Ends the link; the files stay, and have what was not sent.
 pub(crate) fn unlink(
     project: &Project,
     given: &ArgMatches,
@@ -253,7 +236,9 @@ pub(crate) fn unlink(
         ));
     }
     let waiting = store.outbox().state()?.waiting;
-    if waiting > 0 && !given.get_flag("discard") {
+    // Where a colleague has ended the link, nothing can be sent any more.
+    let has_ended = TrackingMismatch::of(store) == Some(TrackingMismatch::EndedElsewhere);
+    if waiting > 0 && !has_ended && !given.get_flag("discard") {
         return Err(CommandError::unavailable(
             "UNSENT",
             format!("{} not sent to the team yet", count(waiting as u64, "change")),
@@ -269,6 +254,10 @@ pub(crate) fn unlink(
         || json!({"linked": false, "was_linked": true, "unsent": waiting, "next": TRACK_COMMAND}),
         |page| {
             page.line([good("unlinked")]);
+            if waiting > 0 {
+                let unsent = count(waiting as u64, "change");
+                page.line([dim(format!("{unsent} not sent to the team: in the files here"))]);
+            }
             page.line([dim("the files have every record; git ignores them no longer")]);
             page.line([plain("Track them again, and commit that:")]);
             page.block(2, TRACK_COMMAND);
@@ -330,7 +319,12 @@ fn token(file: Option<&PathBuf>) -> Result<String, CommandError> {
             .with_hint("name a file that has the token and nothing else: --token-file FILE")
     })?;
     let token = text.trim();
-    if token.is_empty() || token.contains(|c: char| c.is_whitespace() || c.is_control()) {
+    if token.is_empty() {
+        let from = file.map_or_else(|| "stdin".to_owned(), |file| format!("`{}`", file.display()));
+        return Err(CommandError::misuse(format!("there is no token in {from}: it is empty"))
+            .with_hint("`twining serve token add` makes one, and shows it once"));
+    }
+    if token.contains(|c: char| c.is_whitespace() || c.is_control()) {
         return Err(CommandError::misuse("the token must be one word"));
     }
     Ok(token.to_owned())
@@ -348,10 +342,6 @@ fn unreachable(address: &str, error: &LogError) -> CommandError {
 /// Whether the folder has something to commit; also where nothing was committed yet.
 fn has_changed(git: &Git) -> bool {
     git.changed_in("HEAD", ".twining").is_none_or(|files| !files.is_empty())
-}
-
-fn untrack_command() -> String {
-    format!("git rm -r -q --cached --ignore-unmatch {}", record_paths().join(" "))
 }
 
 #[cfg(test)]

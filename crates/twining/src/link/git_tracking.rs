@@ -2,6 +2,9 @@
 //! and whether that fits this clone. They are only compared; nothing in them is acted upon.
 
 use twining_store::Store;
+use twining_store::git::Git;
+
+use super::sync_command::record_paths;
 
 /// What the tracked files say does not fit this clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +43,7 @@ impl TrackingMismatch {
     pub(super) fn message(self) -> &'static str {
         match self {
             Self::NotLinked => {
-                "the project is linked to a team and this clone is not: git ignores what is recorded here, and nobody else gets it"
+                "the project is linked to a team and this clone is not: git ignores what is recorded here, so nobody else gets it, and checking out a branch from before the link removes it"
             }
             Self::OldBranch => {
                 "this branch is from before the link: git tracks its records, so nothing is exchanged with the team's log while it is checked out"
@@ -68,6 +71,17 @@ impl TrackingMismatch {
             }
         }
     }
+}
+
+/// How many records git tracks though it is to ignore them: a branch from before the link, with
+/// records of its own, was merged.
+pub(super) fn still_tracked(store: &Store) -> usize {
+    Git::at(&store.location().project).tracked_of(&record_paths()).len()
+}
+
+/// What takes the records out of git's index and leaves them in the folder.
+pub(super) fn untrack_command() -> String {
+    format!("git rm -r -q --cached --ignore-unmatch {}", record_paths().join(" "))
 }
 
 fn is_labelled(store: &Store) -> bool {

@@ -3,6 +3,7 @@
 //! What comes back is a stranger's word: answers have a limited size, lines are in order and end
 //! where the service says, and a version that we do not know is not guessed at.
 
+use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -12,11 +13,13 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use twining_model::{Change, Id, text};
 use twining_store::{
-    CondensedLines, LOG_VERSION, Log, LogBase, LogError, LogLine, NewLine, OutboxSignature, Store,
+    CondensedLines, FollowedLine, LOG_VERSION, Log, LogBase, LogError, LogLine, NewLine,
+    OutboxSignature, Store,
 };
 
 use super::git_tracking::TrackingMismatch;
 use super::project_label;
+use super::sync_state::SyncState;
 use super::transport::{SendError, ServiceRequest, Transport};
 
 /// How long a request may take.
@@ -31,6 +34,8 @@ const REFUSALS: [&str; 4] = ["refused", "invalid", "too_large", "insufficient_sc
 /// What to do about a token, an address or a role.
 const NEW_TOKEN: &str = "ask an administrator for a new token, and run `twining link URL` with it";
 const OTHER_ADDRESS: &str = "check the address, https://host/tenant/repository, and which repositories the token is for; then run `twining link URL`";
+const OTHER_LABEL: &str = "put the line `team:` back as it was (`git diff .twining/config.yml` shows it); or, if the project has moved there, run `twining link URL` with its new address";
+const LINK_AFTER_RESTORE: &str = "if the service was restored from a backup, run `twining link URL` again: the log is followed from its start, and gets what it lost; else check the address";
 const HIGHER_ROLE: &str =
     "ask an administrator for a token that may do this, and run `twining link URL` with it";
 
@@ -78,6 +83,8 @@ pub(crate) struct ServiceIdentity {
     pub repository: Option<Id>,
     /// How it signs what we send.
     pub signature: Option<OutboxSignature>,
+    /// The last line of its log.
+    pub head: u64,
 }
 
 #[derive(Deserialize)]
@@ -85,6 +92,8 @@ struct SnapshotAnswer {
     v: u32,
     changes: Vec<Change>,
     through: u64,
+    #[serde(default)]
+    key: Option<Id>,
     head: u64,
 }
 
@@ -167,7 +176,12 @@ impl HttpLog {
         wait: Duration,
     ) -> Result<Vec<LogLine>, LogError> {
         let limit = limit.min(MAX_LINES);
-        let path = format!("v1/since?after={after}&limit={limit}&wait={}", wait.as_secs());
+        let wait_s = wait.as_secs();
+        let mut path = format!("v1/since?after={after}&limit={limit}&wait={wait_s}");
+        if let Some(line) = self.last_line().filter(|line| line.seq == after) {
+            // Writing to a string does not fail.
+            let _ = write!(path, "&key={}", line.key);
+        }
         let answer = self.ask(&path, None, REQUEST_TIMEOUT + wait).map_err(unreachable)?;
         lines_in(&answer, after, limit, self.repository())
     }
@@ -176,9 +190,10 @@ impl HttpLog {
     pub(crate) fn identity(&self) -> Result<ServiceIdentity, LogError> {
         let answer = self.ask("v1/since?after=0&limit=1", None, REQUEST_TIMEOUT);
         let answer = answer.map_err(unreachable)?;
-        let SinceAnswer { repository, signature, .. } = parsed(&answer).map_err(unreachable)?;
+        let SinceAnswer { repository, signature, head, .. } =
+            parsed(&answer).map_err(unreachable)?;
         lines_in(&answer, 0, 1, None)?;
-        Ok(ServiceIdentity { repository, signature })
+        Ok(ServiceIdentity { repository, signature, head })
     }
 
     /// Everybody's claims, and their version.
@@ -195,8 +210,13 @@ impl HttpLog {
     }
 
     fn add(&self, base: &Value, lines: &[NewLine]) -> Result<Vec<u64>, LogError> {
-        let answer =
-            self.ask("v1/append", Some(&json!({"base": base, "lines": lines})), REQUEST_TIMEOUT)?;
+        // A log that lost this line is another one: what was made for the lost one waits.
+        let path = self.last_line().map_or_else(
+            || "v1/append".to_owned(),
+            |line| format!("v1/append?after={}&key={}", line.seq, line.key),
+        );
+        let body = json!({"base": base, "lines": lines});
+        let answer = self.ask(&path, Some(&body), REQUEST_TIMEOUT)?;
         let AppendAnswer { seqs } = parsed(&answer)?;
         if seqs.len() == lines.len() {
             Ok(seqs)
@@ -249,14 +269,23 @@ impl HttpLog {
         if let Some(repository) = repository
             && let Some(named) = project_label::other_project(&store, repository)
         {
-            return Err(LogError::Unreachable(format!(
-                "`team` in config.yml names repository {named}, but this folder is linked to {repository}"
-            )));
+            return Err(LogError::Denied {
+                why: format!(
+                    "`team` in .twining/config.yml names repository {named}, but this folder is linked to {repository}"
+                ),
+                hint: OTHER_LABEL,
+            });
         }
         match TrackingMismatch::of(&store) {
             Some(mismatch) => Err(denied(mismatch.message(), mismatch.hint())),
             None => Ok(()),
         }
+    }
+
+    /// The last line that the folder has, if its key is known.
+    fn last_line(&self) -> Option<FollowedLine> {
+        let store = self.project.as_ref()?.1.upgrade()?;
+        store.follower().last_line().ok()?
     }
 
     /// The repository that is meant, if it is known.
@@ -271,7 +300,14 @@ impl Log for HttpLog {
             LogBase::Any => json!("any"),
             LogBase::At(line) => json!({"at": line}),
         };
-        self.add(&base, lines)
+        let answer = self.add(&base, lines);
+        // Nothing waits afterwards, so nobody else would notice that it answers again.
+        if answer.is_ok()
+            && let Some(store) = self.project.as_ref().and_then(|(_, store)| store.upgrade())
+        {
+            SyncState::note(&store, &Ok(()));
+        }
+        answer
     }
 
     fn since(&self, after: u64, limit: usize) -> Result<Vec<LogLine>, LogError> {
@@ -305,6 +341,7 @@ fn rejected(status: u16, bytes: &[u8]) -> LogError {
     let why = if said.is_empty() { format!("HTTP status {status}") } else { said };
     match status {
         409 if error == "behind" => LogError::Behind,
+        409 if error == "other_log" => other_log(&why),
         400..=499 if REFUSALS.contains(&error.as_str()) => LogError::Refused(why),
         400 | 413 | 422 => LogError::Refused(why),
         401 => denied(
@@ -321,6 +358,11 @@ fn rejected(status: u16, bytes: &[u8]) -> LogError {
 
 fn denied(why: &str, hint: &'static str) -> LogError {
     LogError::Denied { why: why.to_owned(), hint }
+}
+
+/// The log lost lines that the folder has.
+fn other_log(why: &str) -> LogError {
+    denied(why, LINK_AFTER_RESTORE)
 }
 
 fn parsed<'a, T: Deserialize<'a>>(answer: &'a [u8]) -> Result<T, LogError> {
@@ -343,8 +385,8 @@ fn lines_in(
         )));
     }
     if head < after {
-        return Err(LogError::Refused(format!(
-            "it ends at line {head}, but this folder has followed it to line {after}: it is another log, or it lost lines"
+        return Err(other_log(&format!(
+            "the team's log ends at line {head}, but this folder has followed it to line {after}"
         )));
     }
     if lines.len() > limit {
@@ -366,9 +408,9 @@ fn lines_in(
 
 /// None of an answer that is not what was asked for.
 fn condensed_in(answer: &[u8], after: u64) -> Option<CondensedLines> {
-    let SnapshotAnswer { v, changes, through, head } = serde_json::from_slice(answer).ok()?;
+    let SnapshotAnswer { v, changes, through, key, head } = serde_json::from_slice(answer).ok()?;
     let is_plausible = v <= LOG_VERSION && after < through && through <= head;
-    is_plausible.then_some(CondensedLines { through, changes })
+    is_plausible.then_some(CondensedLines { through, key, changes })
 }
 
 #[cfg(test)]
@@ -381,7 +423,7 @@ mod tests {
 
     #[test]
     fn a_hostile_answer_is_refused() {
-        assert!(matches!(error_of(r#"{"lines":[],"head":4}"#), LogError::Refused(_)));
+        assert!(matches!(error_of(r#"{"lines":[],"head":4}"#), LogError::Denied { .. }));
         assert!(matches!(error_of("<html>"), LogError::Unreachable(_)));
         let line = |seq: u64, v: u32| {
             format!(r#"{{"seq":{seq},"key":"01ARZ3NDEKTSV4RRFFQ69G5FAV","v":{v},"change":{{}}}}"#)

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use twining_engine::says_more;
 use twining_model::{
     Anchor, Change, Decision, Entity, Entry, HandoffFile, Id, Relation, Trace, TurnFile,
 };
@@ -17,28 +18,31 @@ const AT_ONCE: usize = 200;
 /// Lines that are asked for at once.
 const LINES: usize = 1024;
 
-/// What came of it.
-pub(super) struct JoinCounts {
-    /// Lines of the log that were taken in.
-    pub received: u64,
-    /// Lines that the log lacked.
-    pub missing: usize,
-}
-
-/// Follows a log from its first line, and puts what it lacks into the outbox.
-pub(super) fn join(store: &Store, log: &dyn Log) -> Result<JoinCounts, StoreError> {
+/// Follows a log from its first line to `head`, and puts what it lacks into the outbox. What was
+/// followed before of a log that `is_known` is not counted again. How many lines were new here.
+pub(super) fn join(
+    store: &Store,
+    log: &dyn Log,
+    head: u64,
+    is_known: bool,
+) -> Result<u64, StoreError> {
     // From now on nothing that anybody writes here is forgotten.
     store.outbox().create()?;
     store.housekeep()?;
     let folder = store.location().project.join(".twining");
     let own = OwnRecords::read(&folder, store)?;
+    let known_through = if is_known { store.follower().position()? } else { 0 };
     store.follower().restart()?;
     let mut known = KnownRecords::default();
     let mut received = 0;
+    // No further than the log said: one that always has more is followed later, bit by bit.
     loop {
         let position = store.follower().position()?;
+        if position >= head {
+            break;
+        }
         if let Some(condensed) = log.condensed(position)? {
-            let CondensedLines { through, changes } = &condensed;
+            let CondensedLines { through, changes, .. } = &condensed;
             let (through, changes) = (*through, changes.clone());
             if store.follower().take_in_condensed(position, condensed)? {
                 received += through - position;
@@ -56,10 +60,8 @@ pub(super) fn join(store: &Store, log: &dyn Log) -> Result<JoinCounts, StoreErro
     }
     // What waits is sent already, under its own key.
     store.outbox().lines()?.iter().for_each(|line| known.note(&line.change));
-    let missing = own.missing_from(&known, &folder);
-    let count = missing.len();
-    store.outbox().add(missing)?;
-    Ok(JoinCounts { received, missing: count })
+    store.outbox().add(own.missing_from(&known, &folder))?;
+    Ok(received.saturating_sub(known_through))
 }
 
 /// The ids that a log has.
@@ -132,7 +134,8 @@ impl OwnRecords {
         for decision in self.decisions {
             let path = folder.join(format!("decisions/{}.json", decision.id));
             // One that the log has is completed by what it says here besides.
-            if is_new(decision.id.as_str()) || read_json(&path).as_ref() != Some(&decision) {
+            let here = read_json(&path).filter(|_| !is_new(decision.id.as_str()));
+            if here.is_none_or(|here| says_more(&here, &decision)) {
                 changes.push(Change { decisions: vec![decision], ..Change::default() });
             }
         }

@@ -5,12 +5,16 @@
 //! the program that opens connections; hooks open none, and only read how things stand.
 
 mod command;
+mod demoted_report;
 mod git_tracking;
 mod http_log;
 mod join_log;
+mod link_report;
 mod lost_records;
 mod project_label;
 mod refused_changes;
+#[cfg(feature = "service")]
+mod root_certificates;
 mod server_link;
 mod settings;
 mod sync_command;
@@ -22,5 +26,5 @@ mod transport;
 pub(crate) use command::{link, link_flags, unlink, unlink_flags};
 pub(crate) use server_link::ServerLink;
 pub(crate) use sync_command::{sync, sync_flags};
-pub(crate) use sync_state::{session_notice, sync_checks, sync_warnings};
+pub(crate) use sync_state::{session_notice, sync_checks, sync_warnings, team_exchange};
 pub(crate) use team_link::{SentState, TeamLink, needs_log, sent_state, with_synced};

@@ -4,7 +4,7 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use twining_model::Id;
@@ -44,13 +44,21 @@ impl LinkSettings {
         store.outbox().is_linked().unwrap_or(false).then(|| Self::of(store)).flatten()
     }
 
+    /// Fails where [`Self::save`] would, before anything else is changed.
+    pub(super) fn check_can_save(seal: &str) -> Result<(), CommandError> {
+        let path = file_for(seal).ok_or_else(no_folder)?;
+        let probe = path.with_extension("probe");
+        let write = || {
+            fs::create_dir_all(path.parent().unwrap_or(&path))?;
+            fs::write(&probe, b"")?;
+            fs::remove_file(&probe)
+        };
+        write().map_err(|error| cannot_write(&path, &error))
+    }
+
     /// Writes them.
     pub(super) fn save(&self) -> Result<PathBuf, CommandError> {
         let path = file_for(&self.seal).ok_or_else(no_folder)?;
-        let failed = |error: &std::io::Error| {
-            CommandError::of_error("FILE_WRITE_ERROR", error)
-                .with_hint(format!("check that {} can be written", path.display()))
-        };
         let text = serde_json::to_vec_pretty(self)
             .map_err(|error| CommandError::of_error("FILE_WRITE_ERROR", &error))?;
         let folder = path.parent().unwrap_or(&path);
@@ -69,7 +77,7 @@ impl LinkSettings {
             file.sync_all()?;
             fs::rename(&temporary, &path)
         };
-        write().map_err(|error: std::io::Error| failed(&error))?;
+        write().map_err(|error: std::io::Error| cannot_write(&path, &error))?;
         Ok(path)
     }
 
@@ -88,6 +96,11 @@ impl LinkSettings {
 
 fn file_for(seal: &str) -> Option<PathBuf> {
     Some(user_policy::folder()?.join(FOLDER).join(format!("{}.json", digest(seal.as_bytes()))))
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> CommandError {
+    CommandError::of_error("FILE_WRITE_ERROR", error)
+        .with_hint(format!("check that {} can be written", path.display()))
 }
 
 fn no_folder() -> CommandError {

@@ -7,6 +7,7 @@ use twining_model::{Id, InvalidInput, text};
 use twining_store::git::{BranchCommit, BranchCommitError, Git};
 use twining_store::{RECORD_PATHS, RefusedLine, StoreError};
 
+use super::demoted_report::{DemotedDecision, demoted_decisions, show_demoted};
 use super::lost_records;
 use super::refused_changes::what_of;
 use super::team_link::{LINK_AGAIN, NO_SETTINGS, TeamLink};
@@ -32,7 +33,7 @@ pub(crate) fn sync_flags(command: Command) -> Command {
         .arg(keys("Which, by the key that `sync refused` shows; default: all"))
         .after_help("Example:\n  twining sync retry");
     let drop = Command::new("drop")
-        .about("Give up what the log refused; it stays in this folder alone")
+        .about("Give up what the log refused: decisions are as before, new records stay here alone")
         .arg(keys("Which, by the key that `sync refused` shows"))
         .arg(switch("all", "All of them"))
         .after_help("Example:\n  twining sync drop --all");
@@ -46,7 +47,7 @@ fn commit_command() -> Command {
     Command::new("commit")
         .about("Put the state of the records on a branch, for review and history")
         .long_about(
-            "Put the state of the records on a branch, for review and history.\n\nWorking tree and index stay as they are, and no hook runs. The commit is made on top of the branch; a branch that does not exist begins at HEAD. A branch that is checked out somewhere is refused.",
+            "Put the state of the records on a branch, for review and history.\n\nWorking tree and index stay as they are, and no hook runs. The commit is made on top of the branch; a branch that does not exist begins at HEAD. A branch that is checked out somewhere is refused. Look at it with `git show` or `git diff`; checked out in this folder, its files would change with every exchange.",
         )
         .args([
             branch.required(true),
@@ -81,7 +82,7 @@ fn exchange(project: &Project, style: OutputFormat) -> Result<ExitStatus, Comman
     let Some(link) = TeamLink::of(store) else {
         return Err(CommandError::unavailable("NOT_LINKED", NO_SETTINGS).with_hint(LINK_AGAIN));
     };
-    let log = link.log.probing();
+    let log = link.asking()?;
     let before = store.follower().position()?;
     let exchanged = lost_records::follow_again_if_lost(store, &log).and_then(|is_lost| {
         let delivery = store.outbox().deliver(&log)?;
@@ -95,10 +96,12 @@ fn exchange(project: &Project, style: OutputFormat) -> Result<ExitStatus, Comman
     let received = store.follower().position()?.saturating_sub(before);
     let refused = store.outbox().refused()?;
     let state = store.outbox().state()?;
+    let demoted = demoted_decisions(store)?;
     let answer = json!({
         "sent": delivery.sent, "refused": delivery.refused, "received": received,
         "waiting": state.waiting, "position": before + received, "followed_again": is_lost,
         "refused_lines": refused.iter().map(line_json).collect::<Vec<_>>(),
+        "demoted": demoted.iter().map(DemotedDecision::to_json).collect::<Vec<_>>(),
     });
     let show = |page: &mut TextPage| {
         let (sent, received) = (count(delivery.sent as u64, "line"), count(received, "line"));
@@ -109,6 +112,7 @@ fn exchange(project: &Project, style: OutputFormat) -> Result<ExitStatus, Comman
                 "git had removed records from this folder; they are back from the log",
             )]);
         }
+        show_demoted(page, &demoted);
         show_lines(page, &refused);
     };
     let ending = if refused.is_empty() { ExitStatus::Done } else { ExitStatus::FoundProblems };
@@ -139,13 +143,22 @@ fn drop_refused(
         return Err(CommandError::misuse("name the changes to give up, or all of them with --all")
             .with_hint("`twining sync refused` shows them"));
     }
-    let dropped = project.engine.store().outbox().drop_refused(&keys)?;
+    let store = project.engine.store();
+    let has_all = !lost_records::has_lost_records(store)?;
+    let dropped = store.outbox().drop_refused(&keys)?;
+    if has_all {
+        // Announcements that were taken back are not lost.
+        lost_records::remember_counts(store)?;
+    }
     Ok(output::answer(
         style,
         || json!({ "dropped": dropped }),
         |page| {
             let lines = count(dropped as u64, "change");
-            page.line([good(format!("gave up {lines}")), dim("they stay in this folder alone")]);
+            page.line([
+                good(format!("gave up {lines}:")),
+                dim("decisions are as before it, new records stay in this folder alone"),
+            ]);
             page.line([dim("`twining link` sends what the log lacks, and so these too")]);
         },
         ExitStatus::Done,
@@ -234,6 +247,7 @@ fn commit(
         |page| match &commit {
             Some(commit) => {
                 page.line([good("committed"), plain(commit), dim("to"), place(branch)]);
+                page.line([dim("look at it:"), plain(format!("git show --stat {branch}"))]);
             }
             None => page.line([place(branch), dim("has this state already")]),
         },

@@ -4,11 +4,11 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use twining_engine::StatusWarning;
+use twining_engine::{StatusWarning, TeamExchange};
 use twining_model::{Time, text};
 use twining_store::{LogError, OutboxState, Store, StoreError};
 
-use super::git_tracking::TrackingMismatch;
+use super::git_tracking::{TrackingMismatch, still_tracked, untrack_command};
 use super::lost_records::has_lost_records;
 use super::refused_changes::refusal_summary;
 use super::settings::LinkSettings;
@@ -128,6 +128,20 @@ fn findings(store: &Store) -> Vec<SyncFinding> {
     if !outbox.is_linked {
         return found;
     }
+    let tracked = still_tracked(store);
+    if tracked > 0 {
+        unwell(
+            "tracked_records",
+            format!(
+                "git tracks {} of the records here, as on a branch from before the link or one of `twining sync commit`",
+                count(tracked as u64, "file")
+            ),
+            &format!(
+                "check out another branch if this one is of `sync commit`; else they stay here, and git forgets them: `{}`; then commit",
+                untrack_command()
+            ),
+        );
+    }
     if has_lost_records(store).unwrap_or(false) {
         unwell(
             "lost_records",
@@ -155,7 +169,7 @@ fn exchange(outbox: &OutboxState, state: &SyncState) -> SyncFinding {
         let why = state.reason.as_deref().unwrap_or("no reason is known");
         let message = format!(
             "nothing was exchanged with the team's log since {}: {why}; {waiting}",
-            minute(since)
+            minute(state.answered_at.unwrap_or(since))
         );
         let offline = "work goes on here; `twining sync` tries again now";
         return SyncFinding {
@@ -192,6 +206,16 @@ pub(crate) fn session_notice(store: &Store) -> Option<String> {
         None => return None,
     };
     Some(format!("Not shared with the team: {words}. Tell the user."))
+}
+
+/// What `status` says of a linked folder in any case.
+pub(crate) fn team_exchange(store: &Store) -> Option<TeamExchange> {
+    let outbox = store.outbox().state().ok().filter(|outbox| outbox.is_linked)?;
+    Some(TeamExchange {
+        answered_at: SyncState::read(store).answered_at.map(|at| at.to_string()),
+        unsent: outbox.waiting as u64,
+        unsent_since: outbox.since.map(|since| since.to_string()),
+    })
 }
 
 /// What `status` warns of in a linked folder.

@@ -12,6 +12,8 @@ use twining_store::{Store, StoreError};
 use super::lost_records;
 use super::team_link::TeamLink;
 
+/// Until then a server that starts serves its client alone.
+const START_PAUSE: Duration = Duration::from_millis(200);
 /// How long the service may hold a question for new lines.
 const POLL_WAIT: Duration = Duration::from_secs(10);
 /// The service is asked no more often than this.
@@ -77,6 +79,7 @@ impl Drop for SyncWorker {
 }
 
 fn work(store: &Store, link: &TeamLink, stop: &WorkerStop) {
+    stop.wait(START_PAUSE);
     while !stop.is_stopped() {
         if !store.outbox().is_linked().unwrap_or(false) {
             return;
@@ -142,13 +145,13 @@ fn send(store: &Store, link: &TeamLink) -> Result<bool, StoreError> {
     if !store.outbox().has_waiting()? {
         return Ok(false);
     }
-    let log = link.log.probing().reporting(outbox_age(store)?);
+    let log = link.asking()?;
     store.outbox().deliver(&log).map(|_| true)
 }
 
 /// Takes in what others wrote, once there is something.
 fn receive(store: &Store, link: &TeamLink) -> Result<bool, StoreError> {
-    let log = link.log.probing().reporting(outbox_age(store)?);
+    let log = link.asking()?;
     lost_records::follow_again_if_lost(store, &log)?;
     let lines = log.poll(store.follower().position()?, LINES, POLL_WAIT)?;
     if !lines.is_empty() {
@@ -156,10 +159,4 @@ fn receive(store: &Store, link: &TeamLink) -> Result<bool, StoreError> {
     }
     lost_records::remember_counts(store)?;
     Ok(true)
-}
-
-/// How long the oldest change that the log has not accepted has waited.
-fn outbox_age(store: &Store) -> Result<Duration, StoreError> {
-    let oldest = store.outbox().state()?.since;
-    Ok(oldest.map_or(Duration::ZERO, |since| store.ids().now().since(since)))
 }

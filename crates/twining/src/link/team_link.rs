@@ -125,6 +125,14 @@ impl TeamLink {
         Self { store: Arc::clone(store), log }
     }
 
+    /// The log, asked although it was away a moment ago, and told how long the oldest change waits.
+    pub(super) fn asking(&self) -> Result<HttpLog, StoreError> {
+        let oldest = self.store.outbox().state()?.since;
+        let now = self.store.ids().now();
+        let waited = oldest.map_or(Duration::ZERO, |since| now.since(since));
+        Ok(self.log.probing().reporting(waited))
+    }
+
     /// How many changes the log has refused so far.
     pub(crate) fn refused_count(&self) -> usize {
         self.store.outbox().refused().map_or(0, |refused| refused.len())
@@ -134,17 +142,18 @@ impl TeamLink {
     /// refused before the call wrote.
     pub(crate) fn deliver(&self, refused_before: usize) -> SentState {
         let outbox = self.store.outbox();
-        let mut state = SentState::Waits;
+        let mut denied = None;
         if !self.log.is_closed() && outbox.has_waiting().unwrap_or(true) {
             let log = self.log.until(Instant::now() + DELIVERY_WAIT);
             let delivered = outbox.deliver(&log).map(drop);
             self.note(&delivered);
             if let Err(StoreError::Log(LogError::Denied { why, hint })) = delivered {
-                state = SentState::Held(format!("{why}; {hint}"));
+                denied = Some(format!("{why}; {hint}"));
             }
         }
         if outbox.has_waiting().unwrap_or(true) {
-            return state;
+            let mismatch = || TrackingMismatch::of(&self.store).map(TrackingMismatch::words);
+            return denied.or_else(mismatch).map_or(SentState::Waits, SentState::Held);
         }
         // Also if another process sent it.
         match outbox.refused().unwrap_or_default().get(refused_before..) {

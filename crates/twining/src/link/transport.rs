@@ -1,10 +1,19 @@
 //! HTTP requests: one at a time, within a time, and answers of a limited size. A program that was
 //! built without the feature `service` sends none.
 
+#[cfg(feature = "service")]
+use std::io::Read;
+#[cfg(feature = "service")]
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 #[cfg(feature = "service")]
+use ureq::tls::{RootCerts, TlsConfig};
+#[cfg(feature = "service")]
 use ureq::{Agent, Error, Timeout};
+
+#[cfg(feature = "service")]
+use super::root_certificates::root_certificates;
 
 /// The largest answer that is read.
 #[cfg(feature = "service")]
@@ -18,6 +27,11 @@ const OUTBOX_AGE: &str = "twining-outbox-age";
 /// Tells the service which repository is meant.
 #[cfg(feature = "service")]
 const MEANT_REPOSITORY: &str = "twining-repository";
+
+/// What to do where nobody that we believe has issued a service's certificate.
+#[cfg(feature = "service")]
+const NAME_ISSUER: &str =
+    "add your company's certificate to this machine's, or name its file with SSL_CERT_FILE";
 
 /// Why there is no answer.
 pub(super) enum SendError {
@@ -45,8 +59,9 @@ pub(super) struct ServiceRequest<'a> {
 /// Connections to one service.
 #[derive(Clone)]
 pub(super) struct Transport {
+    /// Made with the first request: an `https` one takes the machine's certificates.
     #[cfg(feature = "service")]
-    agent: Agent,
+    agent: Arc<OnceLock<Result<Agent, String>>>,
 }
 
 #[cfg(not(feature = "service"))]
@@ -66,15 +81,27 @@ impl Transport {
 impl Transport {
     /// Connects to nothing yet.
     pub(super) fn new() -> Self {
-        let config = Agent::config_builder()
-            .http_status_as_error(false)
-            // A redirect would take the token elsewhere.
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .timeout_connect(Some(CONNECT_TIMEOUT))
-            .user_agent(concat!("twining/", env!("CARGO_PKG_VERSION")))
-            .build();
-        Self { agent: config.new_agent() }
+        Self { agent: Arc::default() }
+    }
+
+    fn agent(&self, url: &str) -> Result<&Agent, SendError> {
+        let agent = self.agent.get_or_init(|| {
+            let roots = match url.starts_with("https:") {
+                true => root_certificates()?,
+                false => RootCerts::WebPki,
+            };
+            let config = Agent::config_builder()
+                .http_status_as_error(false)
+                // A redirect would take the token elsewhere.
+                .max_redirects(0)
+                .max_redirects_will_error(false)
+                .timeout_connect(Some(CONNECT_TIMEOUT))
+                .user_agent(concat!("twining/", env!("CARGO_PKG_VERSION")))
+                .tls_config(TlsConfig::builder().root_certs(roots).build())
+                .build();
+            Ok(config.new_agent())
+        });
+        agent.as_ref().map_err(|why| SendError::NotSent(why.clone()))
     }
 
     /// Sends a request, and returns status and body.
@@ -82,11 +109,11 @@ impl Transport {
         let ServiceRequest { url, token, repository, outbox_age, body, timeout } = request;
         let authorization = format!("Bearer {token}");
         let connect = CONNECT_TIMEOUT.min(*timeout);
+        let agent = self.agent(url)?;
         let age = outbox_age.map(|age| age.as_secs().to_string());
         let sent = match body {
             Some(body) => {
-                let mut post = self
-                    .agent
+                let mut post = agent
                     .post(*url)
                     .config()
                     .timeout_global(Some(*timeout))
@@ -103,8 +130,7 @@ impl Transport {
                 post.send(*body)
             }
             None => {
-                let mut get = self
-                    .agent
+                let mut get = agent
                     .get(*url)
                     .config()
                     .timeout_global(Some(*timeout))
@@ -119,12 +145,13 @@ impl Transport {
         };
         let mut response = sent.map_err(failed)?;
         let status = response.status().as_u16();
-        let bytes = response
-            .body_mut()
-            .with_config()
-            .limit(MAX_ANSWER_BYTES)
-            .read_to_vec()
-            .map_err(|error| SendError::NoAnswer(error.to_string()))?;
+        let mut bytes = Vec::new();
+        // The limit is for what is unpacked, too.
+        let mut body = response.body_mut().as_reader().take(MAX_ANSWER_BYTES + 1);
+        body.read_to_end(&mut bytes).map_err(|error| SendError::NoAnswer(error.to_string()))?;
+        if bytes.len() as u64 > MAX_ANSWER_BYTES {
+            return Err(SendError::NoAnswer("its answer is too large".to_owned()));
+        }
         Ok((status, bytes))
     }
 }
@@ -132,6 +159,9 @@ impl Transport {
 #[cfg(feature = "service")]
 fn failed(error: Error) -> SendError {
     let why = error.to_string();
+    if why.contains("UnknownIssuer") {
+        return SendError::NotSent(format!("{why}: {NAME_ISSUER}"));
+    }
     match error {
         Error::HostNotFound
         | Error::ConnectionFailed

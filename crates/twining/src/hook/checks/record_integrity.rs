@@ -42,8 +42,11 @@ pub(super) fn staged(comparison: &TreeComparison<'_>) -> Vec<CheckNotice> {
         path.strip_prefix(".twining/").is_some_and(|inside| RecordKind::of(inside).is_some())
     };
     let mut paths: Vec<String> = comparison.changed.iter().filter(is_record).cloned().collect();
-    if comparison.project.engine.store().outbox().is_linked().unwrap_or(false) {
-        // `twining link` takes the records out of git, and the team's log has them.
+    let store = comparison.project.engine.store();
+    let is_linked = store.outbox().is_linked().unwrap_or(false);
+    if is_linked || store.installation().are_records_ignored().unwrap_or(false) {
+        // `twining link` takes the records out of git, also in a clone that merges its commit and
+        // is not linked yet: the team's log has them.
         paths.retain(|path| comparison.stored("", path).is_some());
     }
     if paths.is_empty() {
