@@ -4,6 +4,7 @@
 
 mod adoption;
 mod client;
+mod code;
 mod guards;
 mod knowledge;
 mod latency;
@@ -79,6 +80,8 @@ enum FigurePart {
     Adoption,
     /// The reviewed graph, read and indexed again
     Knowledge,
+    /// Answers, hooks and changes, with records that are bound to code
+    Code,
     /// Commits right after the reply of every verb that writes
     Acknowledged,
     /// Many processes, kills, arrays
@@ -190,6 +193,7 @@ fn report(arguments: FigureArguments) -> BenchResult<()> {
             FigurePart::Guards => guards::guards(&mut bench)?,
             FigurePart::Adoption => adoption::adoption(&mut bench)?,
             FigurePart::Knowledge => knowledge::knowledge(&mut bench)?,
+            FigurePart::Code => code::code(&mut bench)?,
             FigurePart::Acknowledged => write_acknowledgement::acknowledged(&mut bench)?,
             FigurePart::Crowd => many_processes::crowd(&mut bench)?,
             FigurePart::Follow => log_following::follow(&mut bench)?,
