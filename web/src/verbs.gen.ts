@@ -27,7 +27,7 @@ export interface Verbs {
         contested_by?: string[];
         affected_files?: string[];
         code?: {
-          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
           at?: string;
           reason?: string;
           moved_from?: string;
@@ -44,7 +44,7 @@ export interface Verbs {
         scope: string;
         timestamp: string;
         code?: {
-          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
           at?: string;
           reason?: string;
           moved_from?: string;
@@ -61,7 +61,7 @@ export interface Verbs {
         scope: string;
         timestamp: string;
         code?: {
-          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
           at?: string;
           reason?: string;
           moved_from?: string;
@@ -78,7 +78,7 @@ export interface Verbs {
         scope: string;
         timestamp: string;
         code?: {
-          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
           at?: string;
           reason?: string;
           moved_from?: string;
@@ -95,7 +95,7 @@ export interface Verbs {
         scope: string;
         timestamp: string;
         code?: {
-          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
           at?: string;
           reason?: string;
           moved_from?: string;
@@ -137,9 +137,9 @@ export interface Verbs {
         id: string;
         summary: string;
         status?: "active" | "provisional" | "superseded" | "overridden";
-        code?: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+        code?: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
         explained?: {
-          because: "less_relevant" | "over_budget" | "superseded" | "overridden" | "repeats";
+          because: "less_relevant" | "over_budget" | "superseded" | "overridden" | "repeats" | "code";
           score: number;
           listed: boolean;
           tokens?: number;
@@ -233,6 +233,7 @@ export interface Verbs {
         became: "moved" | "doubtful" | "orphaned";
         reason?: string;
         to?: string;
+        settle?: string;
         binds: boolean;
         assumed?: boolean;
         confirmed_in?: string;
@@ -319,6 +320,7 @@ export interface Verbs {
       anchored?: {
         at: string;
         kind: string;
+        coarse?: boolean;
       }[];
       unresolved?: {
         name: string;
@@ -359,7 +361,7 @@ export interface Verbs {
           trust: "imported" | "tool" | "agent" | "human";
         };
         code?: {
-          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
           at?: string;
           reason?: string;
           moved_from?: string;
@@ -421,7 +423,7 @@ export interface Verbs {
           trust: "imported" | "tool" | "agent" | "human";
         };
         code?: {
-          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
           at?: string;
           reason?: string;
           moved_from?: string;
@@ -479,7 +481,7 @@ export interface Verbs {
           code?: number;
         };
         code?: {
-          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
           at?: string;
           reason?: string;
           moved_from?: string;
@@ -526,7 +528,7 @@ export interface Verbs {
           trust: "imported" | "tool" | "agent" | "human";
         };
         code?: {
-          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
           at?: string;
           reason?: string;
           moved_from?: string;
@@ -601,6 +603,7 @@ export interface Verbs {
       anchored?: {
         at: string;
         kind: string;
+        coarse?: boolean;
       }[];
       unresolved?: {
         name: string;
@@ -648,7 +651,7 @@ export interface Verbs {
           other: string;
         }[];
         code?: {
-          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
           at?: string;
           reason?: string;
           moved_from?: string;
@@ -666,7 +669,7 @@ export interface Verbs {
         timestamp: string;
         agent_id: string;
         code?: {
-          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
           at?: string;
           reason?: string;
           moved_from?: string;
@@ -903,7 +906,7 @@ export interface Verbs {
           code?: number;
         };
         code?: {
-          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
           at?: string;
           reason?: string;
           moved_from?: string;
@@ -1054,7 +1057,7 @@ export interface Verbs {
           binds: boolean;
           assumed?: boolean;
           code?: {
-            state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+            state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
             at?: string;
             reason?: string;
             moved_from?: string;
@@ -1092,10 +1095,12 @@ export interface Verbs {
         anchored: {
           at: string;
           kind: string;
+          coarse?: boolean;
         }[];
         gone?: string[];
         unread?: boolean;
       }[];
+      written_to?: string;
       redacted?: {
         field: string;
         kind: string;
@@ -1113,8 +1118,9 @@ export interface Verbs {
     };
     output: {
       id: string;
-      from: string;
+      from?: string;
       to?: string;
+      written_to?: string;
       redacted?: {
         field: string;
         kind: string;
@@ -1129,6 +1135,7 @@ export interface Verbs {
     output: {
       compared: string;
       checked: number;
+      unchecked?: number;
       findings: {
         id: string;
         summary: string;
@@ -1136,6 +1143,7 @@ export interface Verbs {
         became: "moved" | "doubtful" | "orphaned";
         reason?: string;
         to?: string;
+        settle?: string;
         binds: boolean;
         assumed?: boolean;
         confirmed_in?: string;
@@ -1381,6 +1389,13 @@ export interface Verbs {
       omitted_edges?: number;
       left_out?: number;
       note?: string;
+      code?: Record<string, {
+        state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+        at?: string;
+        reason?: string;
+        moved_from?: string;
+        places?: string;
+      }>;
     };
   };
   knowledge_pack: {
@@ -1404,6 +1419,13 @@ export interface Verbs {
       omitted_edges?: number;
       left_out?: number;
       note?: string;
+      code?: Record<string, {
+        state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+        at?: string;
+        reason?: string;
+        moved_from?: string;
+        places?: string;
+      }>;
     };
   };
   knowledge_update: {
@@ -1455,6 +1477,7 @@ export interface Verbs {
       anchored?: {
         at: string;
         kind: string;
+        coarse?: boolean;
       }[];
       unresolved?: {
         name: string;
@@ -1545,6 +1568,13 @@ export interface Verbs {
         omitted_edges?: number;
         left_out?: number;
         note?: string;
+        code?: Record<string, {
+          state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          at?: string;
+          reason?: string;
+          moved_from?: string;
+          places?: string;
+        }>;
       };
       notes?: string[];
       prompt: string;
@@ -1755,7 +1785,7 @@ export interface Verbs {
         detail?: string;
         standing?: string;
         code?: {
-          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
           at?: string;
           reason?: string;
           moved_from?: string;
@@ -1768,7 +1798,7 @@ export interface Verbs {
         detail?: string;
         standing?: string;
         code?: {
-          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
           at?: string;
           reason?: string;
           moved_from?: string;
@@ -1781,7 +1811,7 @@ export interface Verbs {
         detail?: string;
         standing?: string;
         code?: {
-          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
           at?: string;
           reason?: string;
           moved_from?: string;
@@ -1794,7 +1824,7 @@ export interface Verbs {
         detail?: string;
         standing?: string;
         code?: {
-          state: "fresh" | "touched" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
           at?: string;
           reason?: string;
           moved_from?: string;
@@ -2000,6 +2030,13 @@ export interface Verbs {
           state: "as_run_saw" | "changed" | "missing" | "no_run";
           modified?: string;
         }[];
+        code?: {
+          state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+          at?: string;
+          reason?: string;
+          moved_from?: string;
+          places?: string;
+        };
       }[];
       total: number;
       truncated: boolean;
@@ -2019,6 +2056,7 @@ export interface Verbs {
       anchored?: {
         at: string;
         kind: string;
+        coarse?: boolean;
       }[];
       unresolved?: {
         name: string;
@@ -2062,6 +2100,13 @@ export interface Verbs {
           at?: string;
           note?: string;
         };
+      };
+      code?: {
+        state: "fresh" | "touched" | "unbound" | "unchecked" | "missing" | "drifted" | "doubtful" | "elsewhere" | "orphaned";
+        at?: string;
+        reason?: string;
+        moved_from?: string;
+        places?: string;
       };
       prompt?: string;
       counts: {
@@ -2144,6 +2189,7 @@ export interface Verbs {
       anchored?: {
         at: string;
         kind: string;
+        coarse?: boolean;
       }[];
       unresolved?: {
         name: string;
@@ -2660,6 +2706,11 @@ export interface Verbs {
         bound: number;
         states?: Record<string, number>;
         token_rules: number;
+      };
+      team?: {
+        answered_at?: string;
+        unsent: number;
+        unsent_since?: string;
       };
       metrics?: {
         packs_built: number;

@@ -16,10 +16,13 @@ async function picture(page, shop, colorScheme, path, name) {
   await page.evaluate(() => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (texts.nextNode()) {
-      const { data } = texts.currentNode;
+      const { data, parentElement } = texts.currentNode;
+      const isEnd = / until $/.test(parentElement.previousSibling?.data ?? "");
       const same = data
         .replace(/\b01[0-9A-Z]{24}\b/g, "01M7XXXXXXXXXXXXXXXXXXXXXX")
         .replace(/\b\d{4}-\d\d-\d\dT[\d:.]+Z/g, "2026-11-17T12:00:00.000Z")
+        // After ten in the evening a claim ends on another day.
+        .replace(isEnd ? /^\d{4}-\d\d-\d\d / : "", "")
         .replace(/\b\d{4}-\d\d-\d\d\b/g, "2026-11-17")
         .replace(/\b\d\d:\d\d\b/g, "12:00")
         .replace(/\bpattern-[0-9a-f]{16}\b/g, "pattern-0000000000000000")

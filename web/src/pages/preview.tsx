@@ -38,6 +38,7 @@ const OMISSIONS: Record<string, string> = {
   superseded: "superseded",
   overridden: "overridden",
   repeats: "says the same",
+  code: "its code is gone, or on another branch",
 };
 const DEFAULT_TOKENS = 4000;
 

@@ -11,7 +11,7 @@ pub(super) const ASSETS: [(&str, &str, &[u8]); 8] = [
         include_bytes!("../../../../web/dist/LICENSES.txt"),
     ),
     (
-        "/assets/app-FGK3ZTXL.js",
+        "/assets/app-KQS7PKRO.js",
         "text/javascript; charset=utf-8",
         include_bytes!("../../../../web/dist/app.js"),
     ),
@@ -22,7 +22,7 @@ pub(super) const ASSETS: [(&str, &str, &[u8]); 8] = [
     ),
     ("/assets/icon-F873937B.svg", "image/svg+xml", include_bytes!("../../../../web/dist/icon.svg")),
     (
-        "/assets/later-IE2RM43U.js",
+        "/assets/later-2WSEE7XI.js",
         "text/javascript; charset=utf-8",
         include_bytes!("../../../../web/dist/later.js"),
     ),
