@@ -195,8 +195,15 @@ fn a_writer_settles_nothing_and_changes_nothing_that_others_said() {
     ];
     let mut changes: Vec<Change> = sets.iter().map(|set| amended(&made.id, set)).collect();
     changes.push(of_decision(&Decision { summary: "use files".to_owned(), ..made.clone() }));
-    let beside = vec![made.id.to_string()];
-    changes.push(of_decision(&Decision { compatible_with: beside, ..node.decision("new") }));
+    let replaced_by = |new: &Decision| {
+        let retired = json!({"status": "superseded", "superseded_by": new.id});
+        Change { decisions: vec![new.clone()], ..amended(&made.id, &retired) }
+    };
+    let new = Decision { supersedes: Some(made.id.to_string()), ..node.decision("new") };
+    let mut back_in_force = replaced_by(&new);
+    back_in_force.amendments.extend(amended(&made.id, &json!({"status": "active"})).amendments);
+    changes.push(back_in_force);
+    changes.push(replaced_by(&Decision { status: DecisionStatus::Overridden, ..new }));
     changes.push(Change { archived: vec!["x".to_owned()], ..Change::default() });
     for change in &changes {
         for sent in node.sends(change, &WRITER) {
@@ -234,6 +241,49 @@ fn a_writer_links_commits_completes_and_replaces() {
     assert!(node.sends(&change, &WRITER)[0].is_ok());
     assert_eq!(node.status(&made.id), DecisionStatus::Superseded);
     assert_eq!(node.status(&new.id), DecisionStatus::Active);
+}
+
+#[test]
+fn what_a_writer_replaced_offline_and_others_overrode_stays_overridden() {
+    let node = Node::start();
+    let made = node.decided("use redis");
+    let overridden = amended(&made.id, &json!({"status": "overridden", "overridden_by": "kim"}));
+    node.engine.admit(&[line(overridden)], &MAINTAINER).expect("a maintainer overrides");
+    let new = Decision { supersedes: Some(made.id.to_string()), ..node.decision("use sqlite") };
+    let retired = json!({"status": "superseded", "superseded_by": new.id});
+    let mut change = Change { decisions: vec![new.clone()], ..amended(&made.id, &retired) };
+    change.amendments[0].was.insert("status".to_owned(), json!("active"));
+    node.engine.admit(&[line(change)], &WRITER).expect("is taken");
+    assert_eq!(node.status(&made.id), DecisionStatus::Overridden);
+    assert_eq!(node.read(&made.id).overridden_by.as_deref(), Some("kim"));
+    assert_eq!(node.status(&new.id), DecisionStatus::Active);
+}
+
+#[test]
+fn writers_who_link_one_commit_in_other_words_put_nothing_out_of_force() {
+    let node = Node::start();
+    let made = node.decided("use redis");
+    let hash = "0123456789abcdef0123456789abcdef01234567";
+    for summary in ["cache: redis", "cache: use redis"] {
+        let at = "2026-11-01T10:00:00.000Z";
+        let commits = json!([{"hash": hash, "summary": summary, "linked_at": at}]);
+        let mut change = amended(&made.id, &json!({"commit_hashes": [hash], "commits": commits}));
+        change.amendments[0].was.insert("commits".to_owned(), json!([]));
+        node.engine.admit(&[line(change)], &WRITER).expect("is taken");
+    }
+    assert_eq!(node.status(&made.id), DecisionStatus::Active);
+    assert_eq!(node.read(&made.id).commit_hashes, [hash]);
+}
+
+#[test]
+fn what_a_writer_agreed_to_keep_beside_a_rival_waits_for_a_maintainer() {
+    let node = Node::start();
+    let made = node.decided("use redis");
+    let beside =
+        Decision { compatible_with: vec![made.id.to_string()], ..node.decision("use sqlite") };
+    node.engine.admit(&[line(of_decision(&beside))], &WRITER).expect("is taken");
+    assert_eq!(node.status(&beside.id), DecisionStatus::Provisional);
+    assert_eq!(node.status(&made.id), DecisionStatus::Active);
 }
 
 #[test]

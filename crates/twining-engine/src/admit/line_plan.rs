@@ -10,7 +10,7 @@ use twining_model::{
 use twining_store::merge::{Versions, merge_decision};
 use twining_store::{StoreError, View};
 
-use super::rights::{RemoteAuthor, check_amendment, refused};
+use super::rights::{COMMIT_FIELDS, RemoteAuthor, check_amendment, refused};
 use crate::caller::{Caller, Stamp};
 use crate::decisions::{announcements, disagree};
 use crate::engine::Engine;
@@ -52,10 +52,18 @@ impl Admission<'_> {
         admit_graph(view, &mut change, aliases)?;
         let mut decisions = Vec::new();
         let mut amendments = Vec::new();
+        // The line's decisions as the log has them, where it has.
+        let mut made = Vec::new();
         for decision in std::mem::take(&mut change.decisions) {
             match view.decisions().get(&decision.id)? {
-                Some(here) => amendments.push(completed(&here, &decision)?),
-                None => decisions.push(decision),
+                Some(here) => {
+                    amendments.push(completed(&here, &decision)?);
+                    made.push(here);
+                }
+                None => {
+                    made.push(decision.clone());
+                    decisions.push(decision);
+                }
             }
         }
         for amendment in std::mem::take(&mut change.amendments) {
@@ -66,7 +74,7 @@ impl Admission<'_> {
         }
         for amendment in &amendments {
             if let Some(here) = view.decisions().get(&amendment.id)? {
-                check_amendment(&object(&here)?, amendment, &line.decisions, self.author)?;
+                check_amendment(&object(&here)?, amendment, &made, self.author)?;
                 amended(&here, amendment)?;
             }
         }
@@ -148,7 +156,13 @@ impl Admission<'_> {
         }
         let mut ours = base.clone();
         ours.extend(amendment.set.clone());
-        let after = merge(&Value::Object(base), &Value::Object(ours), &current)?;
+        let mut after = merge(&Value::Object(base), &Value::Object(ours), &current)?;
+        if let Some(status) = current.get("status")
+            && amendment.set.keys().all(|field| COMMIT_FIELDS.contains(&field.as_str()))
+        {
+            // Two who link one commit in other words: a merge would make it provisional.
+            after.insert("status".to_owned(), status.clone());
+        }
         Ok(Amendment::new(amendment.id, said(&amendment.set, &current, after)))
     }
 }

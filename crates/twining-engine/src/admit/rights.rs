@@ -1,5 +1,7 @@
 //! What a clone may say of itself, and what of others' work takes the role maintainer.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 use twining_model::{
     Amendment, Authority, Change, Decision, DecisionStatus, Id, Origin, Time, Trust,
@@ -22,7 +24,7 @@ const SETTLING_FIELDS: [&str; 6] = [
 /// Those of them with which a decision goes out of force for another.
 const SUPERSEDED_FIELDS: [&str; 2] = ["status", "superseded_by"];
 /// Which commits carry it out.
-const COMMIT_FIELDS: [&str; 2] = ["commit_hashes", "commits"];
+pub(super) const COMMIT_FIELDS: [&str; 2] = ["commit_hashes", "commits"];
 /// Why a line is refused because of the role.
 const SETTLING: &str = "overriding, promoting, reconsidering, archiving and pruning, and changing what a decision says, need the role maintainer";
 
@@ -70,6 +72,10 @@ pub(super) fn vetted(
     for decision in &mut change.decisions {
         present(&mut decision.timestamp);
         trusted(&mut decision.origin);
+        if !author.may_settle {
+            // That rivals may stand beside each other is agreed by those who may settle it.
+            decision.compatible_with.clear();
+        }
         if !author.is_person && decision.override_authority.is_some() {
             decision.override_authority = Some(Authority::Claimed);
         }
@@ -92,26 +98,28 @@ fn check_rights(change: &Change, author: &RemoteAuthor) -> Result<(), StoreError
     if change.archived.len() > ARCHIVED_AT_ONCE {
         return Err(refused("a line archives too many entries"));
     }
-    // That rivals may stand beside each other is agreed. A decision that comes overridden is history.
-    let is_agreed = |one: &Decision| !one.compatible_with.is_empty();
+    // A decision that comes overridden is history.
     let takes_away = !change.archived.is_empty()
         || !change.removed_entities.is_empty()
         || !change.removed_relations.is_empty();
-    if (takes_away || change.decisions.iter().any(is_agreed)) && !author.may_settle {
+    // Of a decision that is settled twice in one line the last word counts, and each is judged alone.
+    let mut amended = HashSet::new();
+    let settles_twice = !change.amendments.iter().all(|one| amended.insert(&one.id));
+    if (takes_away || settles_twice) && !author.may_settle {
         return Err(forbidden(SETTLING));
     }
     Ok(())
 }
 
 /// Fails if an amendment of a decision does what a writer may not. A writer adds: commits, what
-/// another version of the decision says besides, and which of the line's own decisions replaces it.
+/// another version of the decision says besides, and which of the decisions it made replaces it.
 pub(super) fn check_amendment(
     here: &Map<String, Value>,
     amendment: &Amendment,
     made: &[Decision],
     author: &RemoteAuthor,
 ) -> Result<(), StoreError> {
-    let is_replaced = made.iter().any(|new| replaces(new, amendment));
+    let is_replaced = made.iter().any(|new| replaces(new, here, amendment));
     let may_change = |field: &str, value: &Value| match here.get(field) {
         Some(before) if before == value => true,
         _ if COMMIT_FIELDS.contains(&field) => true,
@@ -128,12 +136,16 @@ pub(super) fn check_amendment(
     Err(forbidden(SETTLING))
 }
 
-/// Whether a decision replaces the one that is amended, and nothing else is said of its status.
-fn replaces(new: &Decision, amendment: &Amendment) -> bool {
+/// Whether a decision replaces the one that is amended, and nothing else is said of its status. One
+/// that is out of force already stays so.
+fn replaces(new: &Decision, here: &Map<String, Value>, amendment: &Amendment) -> bool {
     let set = |field| amendment.set.get(field).and_then(Value::as_str);
-    new.supersedes.as_deref() == Some(amendment.id.as_str())
+    let is_as_before = amendment.set.get("status") == here.get("status");
+    matches!(new.status, DecisionStatus::Active | DecisionStatus::Provisional)
+        && new.supersedes.as_deref() == Some(amendment.id.as_str())
         && set("superseded_by") == Some(new.id.as_str())
-        && set("status").is_none_or(|status| status == DecisionStatus::Superseded.as_str())
+        && (is_as_before
+            || set("status").is_none_or(|status| status == DecisionStatus::Superseded.as_str()))
 }
 
 fn vet_amendment(amendment: &mut Amendment, author: &RemoteAuthor) -> Result<(), StoreError> {
