@@ -601,6 +601,27 @@ fn an_override_that_the_log_refused_is_not_repeated_here_and_is_taken_back_by_dr
 }
 
 #[test]
+fn drop_takes_nothing_back_that_the_team_settled_meanwhile() {
+    let server = TeamServer::start();
+    let clone = overridden_and_refused(&server);
+    server.let_settle(true);
+    let maintainer = linked(&server);
+    let id = maintainer.json(&["decisions"])["decisions"][0]["id"].clone();
+    let id = id.as_str().expect("an id");
+    maintainer.json(&["override", id, "--reason", "she is right"]);
+    let standing = || clone.json(&["decisions"])["decisions"][0]["status"].clone();
+    for round in ["followed", "dropped", "followed again"] {
+        match round {
+            "dropped" => assert_eq!(by_person(&clone, &["sync", "drop", "--all"]).code, 0),
+            _ => drop(clone.run(&["sync"])),
+        }
+        assert_eq!(standing(), "overridden", "{round}");
+    }
+    let file = clone.path().join(format!(".twining/decisions/{id}.json"));
+    assert!(std::fs::read_to_string(file).expect("reads").contains("she is right"));
+}
+
+#[test]
 fn refused_lines_that_came_with_a_clone_are_never_sent() {
     let server = TeamServer::start();
     let clone = linked(&server);

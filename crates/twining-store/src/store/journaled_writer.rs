@@ -219,11 +219,7 @@ impl<'r> StoreWriter<'r> {
     /// Notes what amended fields were, for whoever merges the amendment with others'.
     fn note_values_before(&self, change: &mut Change) -> Result<(), StoreError> {
         for amendment in &mut change.amendments {
-            let Some((_, bytes)) = self.store.files.decision(&amendment.id)? else { continue };
-            let Ok(before) = serde_json::from_slice::<Map<String, Value>>(&one_decision(&bytes))
-            else {
-                continue;
-            };
+            let Some(before) = self.store.decision_fields(&amendment.id)? else { continue };
             amendment.was =
                 before.into_iter().filter(|(field, _)| amendment.set.contains_key(field)).collect();
         }

@@ -147,6 +147,11 @@ impl Store {
             }
         }
         line.change.decisions = missing;
+        for amendment in &mut line.change.amendments {
+            if let Some(here) = store.decision_fields(&amendment.id)? {
+                leave_to_others(amendment, &here);
+            }
+        }
         let (origins, now) = (LineOrigins::beside_own(), self.ids().now());
         let change = self.merged_change(store, &[&line], &origins, &[], now)?;
         self.write_here(writer, change)
@@ -376,22 +381,31 @@ impl OpenStore {
         self.outbox.rewrite(&remaining)
     }
 
-    /// What takes back what a change did to decisions, as far as nobody changed them since: the
+    /// The fields of a decision that is in its file and can be read.
+    pub(super) fn decision_fields(
+        &self,
+        id: &Id,
+    ) -> Result<Option<Map<String, Value>>, StoreError> {
+        let found = self.files.decision(id)?;
+        Ok(found.and_then(|(_, bytes)| serde_json::from_slice(&one_decision(&bytes)).ok()))
+    }
+
+    /// What takes back what a change did to decisions, where nobody changed them since: the
     /// announcements of it are archived.
     fn back_from(&self, change: &Change) -> Result<Change, StoreError> {
         let mut back = Change::default();
         for amendment in change.amendments.iter().rev() {
-            let Some((_, bytes)) = self.files.decision(&amendment.id)? else { continue };
-            let Ok(here) = serde_json::from_slice::<Map<String, Value>>(&one_decision(&bytes))
-            else {
+            let Some(here) = self.decision_fields(&amendment.id)? else { continue };
+            let is_ours = |(field, ours): (&String, &Value)| here.get(field) == Some(ours);
+            if !amendment.set.iter().all(is_ours) {
+                // The team has settled it since.
                 continue;
-            };
-            let is_ours = |(field, ours): &(&String, &Value)| here.get(*field) == Some(ours);
+            }
             let before = |(field, ours): (&String, &Value)| {
                 let none = if ours.is_array() { Value::Array(Vec::new()) } else { Value::Null };
                 (field.clone(), amendment.was.get(field).cloned().unwrap_or(none))
             };
-            let set = amendment.set.iter().filter(is_ours).map(before).collect();
+            let set = amendment.set.iter().map(before).collect();
             back.amendments.push(Amendment::new(amendment.id.clone(), set));
         }
         if back.amendments.is_empty() {
@@ -444,6 +458,20 @@ fn new_records_of(refused: RefusedLine) -> OutboxLine {
     line
 }
 
+/// Leaves out of an amendment what others changed since it was planned. Lists have what both say.
+fn leave_to_others(amendment: &mut Amendment, here: &Map<String, Value>) {
+    let was = &amendment.was;
+    amendment.set.retain(|field, ours| match (here.get(field), ours.as_array_mut()) {
+        (now, _) if now == was.get(field) => true,
+        (Some(Value::Array(now)), Some(ours)) => {
+            ours.retain(|element| !now.contains(element));
+            ours.splice(0..0, now.iter().cloned());
+            true
+        }
+        _ => false,
+    });
+}
+
 /// The entities of our line that the log has under another id.
 fn renamed_entities(ours: &Change, accepted: &Change) -> Vec<(String, String)> {
     let known_as = |id: &String| {
@@ -472,4 +500,27 @@ fn rename_entities(change: &mut Change, renamed: &BTreeMap<String, String>) {
 
 fn size_of_line(line: &OutboxLine) -> Result<usize, StoreError> {
     Ok(serde_json::to_vec(&line.change)?.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_settled_stays_when_the_outbox_is_written_into_the_files() {
+        let fields = |value: Value| value.as_object().cloned().unwrap_or_default();
+        let mut amendment = Amendment {
+            was: fields(json!({"status": "active", "commit_hashes": ["a"]})),
+            ..Amendment::new(
+                Id::from_parts(Time::from_ms(1), 1),
+                fields(json!({
+                    "status": "superseded", "superseded_by": "x", "commit_hashes": ["a", "b"],
+                })),
+            )
+        };
+        let here = fields(json!({"status": "overridden", "commit_hashes": ["a", "c"]}));
+        leave_to_others(&mut amendment, &here);
+        let expected = json!({"superseded_by": "x", "commit_hashes": ["a", "c", "b"]});
+        assert_eq!(Value::Object(amendment.set), expected);
+    }
 }

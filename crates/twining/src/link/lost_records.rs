@@ -2,8 +2,10 @@
 //! it has the files removed. The log has them all, and is followed again.
 
 use serde::{Deserialize, Serialize};
-use twining_store::{Log, Store, StoreError};
+use twining_store::{Delivery, Log, Store, StoreError};
 
+/// The note that the log is to be followed again whatever the counts say, in `local/`.
+const FOLLOW_AGAIN: &str = "shared-follow-again";
 /// The note in `local/`.
 const NOTE: &str = "shared-records";
 /// Lines that are asked for at once.
@@ -47,18 +49,32 @@ pub(super) fn has_lost_records(store: &Store) -> Result<bool, StoreError> {
     }
 }
 
-/// Follows the log again from its first line if the folder lost records; whether it did.
-pub(super) fn follow_again_if_lost(store: &Store, log: &dyn Log) -> Result<bool, StoreError> {
-    if !has_lost_records(store)? {
-        return Ok(false);
+/// With the next exchange the log is followed again from its first line.
+pub(super) fn follow_again_next(store: &Store) {
+    store.local_state().write_json(FOLLOW_AGAIN, &true);
+}
+
+/// Follows the log again from its first line if the folder lost records, or that was asked for;
+/// whether it lost any, and what was sent.
+pub(super) fn follow_again_if_lost(
+    store: &Store,
+    log: &dyn Log,
+) -> Result<(bool, Delivery), StoreError> {
+    let is_lost = has_lost_records(store)?;
+    let is_asked_for = store.local_state().read_json(FOLLOW_AGAIN) == Some(true);
+    if !is_lost && !is_asked_for {
+        return Ok((false, Delivery::default()));
     }
     // First, so that what was written meanwhile comes back with the rest.
-    store.outbox().deliver(log)?;
+    let delivery = store.outbox().deliver(log)?;
     store.follower().restart()?;
     loop {
         let lines = log.since(store.follower().position()?, LINES)?;
         if lines.is_empty() {
-            return Ok(true);
+            if is_asked_for {
+                store.local_state().write_json(FOLLOW_AGAIN, &false);
+            }
+            return Ok((is_lost, delivery));
         }
         store.follower().take_in_beside_own(&lines)?;
     }

@@ -5,7 +5,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::{Value, json};
 use twining_model::{Id, InvalidInput, text};
 use twining_store::git::{BranchCommit, BranchCommitError, Git};
-use twining_store::{RECORD_PATHS, RefusedLine, StoreError};
+use twining_store::{Delivery, RECORD_PATHS, RefusedLine, StoreError};
 
 use super::demoted_report::{DemotedDecision, demoted_decisions, show_demoted};
 use super::lost_records;
@@ -84,8 +84,10 @@ fn exchange(project: &Project, style: OutputFormat) -> Result<ExitStatus, Comman
     };
     let log = link.asking()?;
     let before = store.follower().position()?;
-    let exchanged = lost_records::follow_again_if_lost(store, &log).and_then(|is_lost| {
-        let delivery = store.outbox().deliver(&log)?;
+    let exchanged = lost_records::follow_again_if_lost(store, &log).and_then(|(is_lost, first)| {
+        let rest = store.outbox().deliver(&log)?;
+        let delivery =
+            Delivery { sent: first.sent + rest.sent, refused: first.refused + rest.refused };
         store.follower().follow_with(&log)?;
         link.follow_claims(&log)?;
         lost_records::remember_counts(store)?;
@@ -146,6 +148,8 @@ fn drop_refused(
     let store = project.engine.store();
     let has_all = !lost_records::has_lost_records(store)?;
     let dropped = store.outbox().drop_refused(&keys)?;
+    // What the team did meanwhile to the decisions that were changed here may be missing.
+    lost_records::follow_again_next(store);
     if has_all {
         // Announcements that were taken back are not lost.
         lost_records::remember_counts(store)?;
