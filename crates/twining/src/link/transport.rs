@@ -61,7 +61,7 @@ pub(super) struct ServiceRequest<'a> {
 pub(super) struct Transport {
     /// Made with the first request: an `https` one takes the machine's certificates.
     #[cfg(feature = "service")]
-    agent: Arc<OnceLock<Result<Agent, String>>>,
+    agent: Arc<OnceLock<Agent>>,
 }
 
 #[cfg(not(feature = "service"))]
@@ -85,23 +85,23 @@ impl Transport {
     }
 
     fn agent(&self, url: &str) -> Result<&Agent, SendError> {
-        let agent = self.agent.get_or_init(|| {
-            let roots = match url.starts_with("https:") {
-                true => root_certificates()?,
-                false => RootCerts::WebPki,
-            };
-            let config = Agent::config_builder()
-                .http_status_as_error(false)
-                // A redirect would take the token elsewhere.
-                .max_redirects(0)
-                .max_redirects_will_error(false)
-                .timeout_connect(Some(CONNECT_TIMEOUT))
-                .user_agent(concat!("twining/", env!("CARGO_PKG_VERSION")))
-                .tls_config(TlsConfig::builder().root_certs(roots).build())
-                .build();
-            Ok(config.new_agent())
-        });
-        agent.as_ref().map_err(|why| SendError::NotSent(why.clone()))
+        if let Some(agent) = self.agent.get() {
+            return Ok(agent);
+        }
+        let roots = match url.starts_with("https:") {
+            true => root_certificates().map_err(SendError::NotSent)?,
+            false => RootCerts::WebPki,
+        };
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            // A redirect would take the token elsewhere.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .timeout_connect(Some(CONNECT_TIMEOUT))
+            .user_agent(concat!("twining/", env!("CARGO_PKG_VERSION")))
+            .tls_config(TlsConfig::builder().root_certs(roots).build())
+            .build();
+        Ok(self.agent.get_or_init(|| config.new_agent()))
     }
 
     /// Sends a request, and returns status and body.
