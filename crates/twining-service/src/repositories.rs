@@ -430,12 +430,13 @@ fn is_of_this_boot(folder: &Path) -> bool {
 }
 
 fn remove_folder(folder: &Path) -> Result<(), ServiceError> {
-    match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(folder_error("remove", folder, error))
-        }
-        _ => Ok(()),
-    }
+    let unless_gone = |removed: std::io::Result<()>| match removed {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        removed => removed.map_err(|error| folder_error("remove", folder, error)),
+    };
+    // First, so that a folder of which only a part was removed is not taken for a whole one.
+    unless_gone(std::fs::remove_file(folder.join(BOOT_FILE)))?;
+    unless_gone(std::fs::remove_dir_all(folder))
 }
 
 fn folder_error(doing: &'static str, folder: &Path, source: std::io::Error) -> ServiceError {

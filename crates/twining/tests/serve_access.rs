@@ -531,10 +531,15 @@ fn t22_a_claim_of_another_token_is_neither_taken_away_nor_made() {
     let theirs = held()[0].clone();
     let mut forged = theirs.clone();
     forged["id"] = json!("forged");
-    for list in [json!([]), json!([theirs, forged])] {
+    let mut altered = theirs.clone();
+    altered["until"] = json!("2026-01-01T00:00:00.000Z");
+    for list in [json!([altered]), json!([theirs, forged])] {
         let refused = replace(&bob, list);
         assert_eq!((refused.status, &refused.json()["error"]), (403, &json!("insufficient_scope")));
     }
+    // A clone whose clock is ahead takes it for over.
+    assert_eq!(replace(&bob, json!([])).status, 200);
+    assert_eq!(held(), json!([theirs]));
     let mut own = theirs.clone();
     own["id"] = json!("own");
     own["principal"] = Value::Null;

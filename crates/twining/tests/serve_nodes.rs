@@ -241,7 +241,10 @@ fn both_eras_of_the_protocol_are_answered() {
     let discovered = node.mcp("/acme/shop/mcp", &token, "server/discover", json!({})).json();
     let versions = discovered["result"]["supportedVersions"].as_array().expect("a list");
     assert!(versions.contains(&json!("2026-07-28")), "{discovered}");
-    assert_eq!(node.get("/acme/shop/mcp", &token).status, 405);
+    let not_allowed = node.get("/acme/shop/mcp", &token);
+    assert_eq!(not_allowed.status, 405);
+    let is_said = |(name, value): &(String, String)| name == "allow" && value == "POST";
+    assert!(not_allowed.headers.iter().any(is_said), "{not_allowed:?}");
     let headers = [
         ("content-type", "application/json"),
         ("accept", "application/json, text/event-stream"),

@@ -360,7 +360,9 @@ pub(crate) fn check_released(
     caller: &Caller,
 ) -> Result<(), Failure> {
     let is_foreign = |claim: &&Claim| {
-        outcome.released.contains(&claim.id) && claim.principal != caller.origin.principal
+        outcome.released.contains(&claim.id)
+            && claim.principal.is_some()
+            && claim.principal != caller.origin.principal
     };
     let Some(claim) = before.iter().find(is_foreign) else { return Ok(()) };
     let (holder, until) = (text::excerpt(&claim.holder(), 120), text::excerpt(&claim.until, 40));

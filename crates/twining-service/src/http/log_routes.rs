@@ -92,14 +92,17 @@ pub(super) async fn append(
     let lines: Vec<NewLine> =
         lines.into_iter().map(|line| signed(line, &admitted.principal)).collect();
     let mut acts = settling_acts(&lines);
+    let is_one = lines.len() == 1;
     let tenant = admitted.repository.tenant.clone();
     let (shared, sender) = (Arc::clone(&state), admitted.clone());
     let added = state.calls.run(&tenant, move || add(&shared, &sender, base, lines)).await?;
     let outcome = match &added {
         Ok(_) => "ok",
         Err(error) if error.is_of_role() => "forbidden",
-        // Nothing was done, or nobody knows yet.
-        Err(_) => "",
+        // Nothing was done, or nobody knows yet and it comes again.
+        Err(_) if is_one => "",
+        // Of several lines the log may have the first ones.
+        Err(_) => "unknown",
     };
     if outcome == "forbidden" && acts.is_empty() {
         acts.insert("append");

@@ -149,7 +149,9 @@ pub(super) async fn answer(
     }
     state.sessions.note(response.headers(), &admitted).await;
     let is_text = |kind: &HeaderValue| kind.as_bytes().starts_with(b"text/plain");
+    // What says which methods there are is left as it is.
     if response.status().is_client_error()
+        && response.status() != StatusCode::METHOD_NOT_ALLOWED
         && response.headers().get(header::CONTENT_TYPE).is_none_or(is_text)
     {
         return Err(refusal_of(response).await);

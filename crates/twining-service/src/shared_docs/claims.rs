@@ -69,20 +69,22 @@ pub(crate) fn claims_in(body: &str) -> Option<Vec<Claim>> {
 }
 
 /// What a principal makes of everybody's claims: those of others as they are, and its own, under
-/// its name. None if it alters or makes another's, or takes away one that holds; that last it may
-/// if it may release others' claims.
+/// its name. None if it alters or makes another's. One that holds and that it left out stays, for its
+/// clock may be ahead; who may release others' claims takes it out.
 pub(crate) fn replaced(
     before: &[Claim],
-    after: Vec<Claim>,
+    mut after: Vec<Claim>,
     principal: &str,
     may_release: bool,
     now: Time,
 ) -> Option<ClaimList> {
     let is_others = |claim: &Claim| claim.principal.as_deref().is_some_and(|of| of != principal);
     let holds = |claim: &Claim| Time::read(&claim.until).is_some_and(|until| now < until);
-    let mut held = before.iter().filter(|claim| is_others(claim) && holds(claim));
-    if !may_release && held.any(|claim| !after.contains(claim)) {
-        return None;
+    if !may_release {
+        let is_left_out = |claim: &&Claim| after.iter().all(|other| other.id != claim.id);
+        let held = before.iter().filter(|claim| is_others(claim) && holds(claim));
+        let left_out: Vec<Claim> = held.filter(is_left_out).cloned().collect();
+        after.extend(left_out);
     }
     let signed = after.into_iter().map(|claim| {
         if before.contains(&claim) {
@@ -141,9 +143,11 @@ mod tests {
         let theirs = claim("1", Some("bob"), LATER);
         let before = [theirs.clone()];
         let altered = Claim { until: NOW.to_owned(), ..theirs.clone() };
-        for after in [vec![], vec![altered.clone()], vec![theirs.clone(), altered.clone()]] {
+        for after in [vec![altered.clone()], vec![theirs.clone(), altered.clone()]] {
             assert_eq!(by_ada(&before, &after, false), None, "{after:?}");
         }
+        let kept = Some(vec!["1 Some(\"bob\")".to_owned()]);
+        assert_eq!(by_ada(&before, &[], false), kept, "a clock ahead left it out");
         assert_eq!(by_ada(&before, &[], true), Some(Vec::new()), "a maintainer releases it");
         assert_eq!(by_ada(&before, &[altered], true), None, "and alters none");
         let own = claim("2", Some("ada"), LATER);
