@@ -377,11 +377,18 @@ fn what_another_worktree_confirms_settles_nothing_of_a_change_here() {
         assert_eq!(ran.code, 0, "{ran:?}");
     }
     assert_eq!(shop.why("src/hash.rs"), Value::Null, "nothing changed here");
+    let there = shop.repository.run(&["drift", "main..fix"]);
+    assert_eq!(there.code, 0, "{there:?}");
     shop.use_argon2();
     assert_eq!(shop.state("src/hash.rs"), "doubtful");
+    let wanted = r#"["doubtful","src/hash.rs#hash_password",null]"#;
+    assert_eq!(found(&shop, &[]).to_string(), wanted);
+    shop.repository.git(&["add", "src"]);
+    assert_eq!(found(&shop, &["--staged"]).to_string(), wanted);
     // The line of the other worktree is committed here, and its code is not.
     shop.repository.commit("argon2");
     assert_eq!(shop.state("src/hash.rs"), "doubtful");
+    assert_eq!(found(&shop, &["HEAD~1..HEAD"]).to_string(), wanted);
     let verify = shop.repository.run(&["verify", "--ci", "--base", "HEAD~1"]);
     assert_eq!(verify.code, 3, "{verify:?}");
     assert!(verify.stdout.contains("`src/hash.rs#hash_password` is changed"), "{verify:?}");

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use twining_model::{Anchor, Place};
+use twining_model::{Anchor, AnchoredRecord, Place};
 use twining_store::View;
 use twining_store::code::{
     CodeIndex, CodeVersion, DefinitionSearch, MAX_SEARCH_TIME, READING_TIME,
@@ -12,7 +12,7 @@ use twining_store::code::{
 };
 
 use crate::anchors::assumed::AnchorLookup;
-use crate::anchors::freshness::{Judging, seen_definition};
+use crate::anchors::freshness::{CodeState, Judging, in_force, seen_definition};
 use crate::anchors::lookup::{all_anchors, place_of};
 use crate::engine::Engine;
 use crate::failure::Failure;
@@ -51,7 +51,7 @@ impl Engine {
         &self,
         code: &'c CodeIndex,
         view: &View<'_>,
-        version: &CodeVersion,
+        (version, after): (&CodeVersion, &CodeVersion),
         changed: &BTreeSet<String>,
         depth: DriftDepth,
     ) -> Result<(ChangedAnchors, Judging<'c>), Failure> {
@@ -77,11 +77,18 @@ impl Engine {
             anchors.extend(lookup.let_go_elsewhere(path)?);
         }
         self.queue_unbound(lookup);
-        let mut known = BTreeSet::new();
-        anchors.retain(|anchor| known.insert(anchor.id.clone()));
         let paths: BTreeSet<String> =
             anchors.iter().map(|anchor| anchor.at.path().to_owned()).collect();
         let before = Judging::at(code, version.clone(), &paths.into_iter().collect::<Vec<_>>())?;
+        let is_of_head = match after {
+            CodeVersion::Commit(commit) => code.git().head().as_ref() == Some(commit),
+            CodeVersion::Checkout | CodeVersion::Staged => true,
+        };
+        if is_of_head {
+            anchors = without_other_branches(view, anchors, &before, changed)?;
+        }
+        let mut known = BTreeSet::new();
+        anchors.retain(|anchor| known.insert(anchor.id.clone()));
         let mut found = ChangedAnchors::default();
         let mut search = PlaceSearch::new(code, version, depth);
         for anchor in anchors {
@@ -102,6 +109,39 @@ impl Engine {
         }
         Ok((found, before))
     }
+}
+
+/// The anchors as they count at HEAD: what was confirmed or bound anew on a branch that it has not
+/// settles nothing of a change here.
+fn without_other_branches(
+    view: &View<'_>,
+    mut anchors: Vec<Anchor>,
+    before: &Judging<'_>,
+    changed: &BTreeSet<String>,
+) -> Result<Vec<Anchor>, Failure> {
+    let mut histories: BTreeMap<AnchoredRecord, Vec<Anchor>> = BTreeMap::new();
+    for anchor in anchors.iter().filter(|anchor| before.is_of_another_branch(anchor)) {
+        let is_suspect = match before.at_place(anchor, &anchor.at)? {
+            // What was here as it was seen was seen here, on whichever branch.
+            Some((CodeState::Fresh, _)) => false,
+            Some(_) => changed.contains(anchor.at.path()),
+            None => true,
+        };
+        if is_suspect && !histories.contains_key(&anchor.of) {
+            histories.insert(anchor.of.clone(), view.anchors().history(&anchor.of)?);
+        }
+    }
+    if histories.is_empty() {
+        return Ok(anchors);
+    }
+    let lines = histories.values().flatten();
+    let of_others: Vec<&Anchor> = lines.filter(|line| before.is_of_another_branch(line)).collect();
+    let foreign = before.not_merged(&of_others);
+    anchors.retain(|anchor| !histories.contains_key(&anchor.of));
+    for lines in histories.values() {
+        anchors.extend(in_force(lines, |line| !foreign.contains(&line.id)));
+    }
+    Ok(anchors)
 }
 
 /// Where a definition was before a change that was not where it had been seen.

@@ -223,8 +223,9 @@ impl Engine {
         depth: DriftDepth,
     ) -> Result<DriftOutcome, Failure> {
         self.store().view(|view| {
-            let (from, changed) = (&comparison.before, &comparison.changed_paths);
-            let (anchors, before) = self.changed_anchors(code, view, from, changed, depth)?;
+            let ends = (&comparison.before, &comparison.after);
+            let changed = &comparison.changed_paths;
+            let (anchors, before) = self.changed_anchors(code, view, ends, changed, depth)?;
             let ChangedAnchors { standing, unchecked } = anchors;
             let paths: BTreeSet<&str> =
                 standing.iter().map(|standing| standing.place.path()).collect();

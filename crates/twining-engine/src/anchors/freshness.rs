@@ -179,7 +179,7 @@ impl JudgedAnchor {
 }
 
 /// The lines of a record that count, of those that are asked for; the oldest come first.
-fn in_force(lines: &[Anchor], counts: impl Fn(&Anchor) -> bool) -> Vec<Anchor> {
+pub(super) fn in_force(lines: &[Anchor], counts: impl Fn(&Anchor) -> bool) -> Vec<Anchor> {
     let mut in_force: BTreeMap<String, Anchor> = BTreeMap::new();
     for line in lines.iter().filter(|line| counts(line)) {
         match line.event() {
@@ -418,7 +418,7 @@ impl<'c> Judging<'c> {
     }
 
     /// Whether a line that changed what counts was written on a branch that is not checked out.
-    fn is_of_another_branch(&self, line: &Anchor) -> bool {
+    pub(super) fn is_of_another_branch(&self, line: &Anchor) -> bool {
         let changes = [AnchorEvent::Confirmed, AnchorEvent::Reanchored, AnchorEvent::Released];
         let branch = line.origin.as_ref().and_then(|origin| origin.branch.as_ref());
         line.event().is_some_and(|event| changes.contains(&event))
@@ -462,7 +462,7 @@ impl<'c> Judging<'c> {
     }
 
     /// Those of some lines of other branches that HEAD does not have.
-    fn not_merged(&self, lines: &[&Anchor]) -> BTreeSet<String> {
+    pub(super) fn not_merged(&self, lines: &[&Anchor]) -> BTreeSet<String> {
         let git = self.code.git();
         // A squash or a rebase keeps the line, and not the commit.
         let committed = git.blobs(&["HEAD:./.twining/anchors.jsonl".to_owned()]).pop().flatten();
