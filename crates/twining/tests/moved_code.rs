@@ -460,3 +460,25 @@ fn a_rename_a_move_and_a_change_in_a_commit_each_are_no_loss() {
         "{verify:?}"
     );
 }
+
+#[test]
+fn code_that_moved_too_often_to_be_followed_is_not_called_gone() {
+    let shop = Shop::new();
+    shop.repository.git(&["checkout", "-q", "-b", "work"]);
+    let (mut path, mut text) = ("src/hash.rs".to_owned(), HASH.to_owned());
+    let mut name = "hash_password".to_owned();
+    for step in 1..=9 {
+        let (to, new_name) = (format!("src/step{step}.rs"), format!("step_{step}"));
+        shop.repository.git(&["mv", &path, &to]);
+        let check = format!("    let cost = 12;\n    check_{step}(cost, {step})?;");
+        text = text.replace(&name, &new_name).replace("    let cost = 12;", &check);
+        shop.write(&to, &text);
+        shop.repository.commit(&new_name);
+        (path, name) = (to, new_name);
+    }
+    let drift = shop.repository.told(&["drift", "main..work"]);
+    assert_eq!(json!([drift["unchecked"], drift["findings"]]), json!([1, []]), "{drift}");
+    let verify = shop.repository.run(&["verify", "--ci", "--base", "main"]);
+    assert_eq!(verify.code, 0, "{verify:?}");
+    assert!(verify.stdout.contains("could not be compared"), "{verify:?}");
+}

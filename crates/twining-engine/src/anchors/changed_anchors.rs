@@ -41,7 +41,7 @@ pub(super) struct StandingAnchor {
 #[derive(Default)]
 pub(super) struct ChangedAnchors {
     pub(super) standing: Vec<StandingAnchor>,
-    /// How many there was no time to look for.
+    /// How many are not known to stand in one.
     pub(super) unchecked: u64,
 }
 
@@ -95,9 +95,9 @@ impl Engine {
             let place = match before.has(&anchor.at)? {
                 true => Some(anchor.at.clone()),
                 false => match search.place(&anchor, &before)? {
-                    PlaceBefore::At(place) => Some(place),
-                    PlaceBefore::Nowhere => None,
-                    PlaceBefore::NotLookedFor => {
+                    DefinitionPlace::At(place) => Some(place),
+                    DefinitionPlace::Nowhere => None,
+                    DefinitionPlace::Unknown => {
                         found.unchecked += 1;
                         None
                     }
@@ -144,11 +144,12 @@ fn without_other_branches(
     Ok(anchors)
 }
 
-/// Where a definition was before a change that was not where it had been seen.
-enum PlaceBefore {
+/// Where one side of a change has a definition that is not at its place there.
+pub(super) enum DefinitionPlace {
     At(Place),
     Nowhere,
-    NotLookedFor,
+    /// There was no time to look, or it cannot be followed.
+    Unknown,
 }
 
 /// Looks for where definitions were at one commit.
@@ -171,15 +172,15 @@ impl<'c> PlaceSearch<'c> {
         Self { code, commit, depth, until, earlier }
     }
 
-    fn place(&mut self, anchor: &Anchor, before: &Judging<'_>) -> Result<PlaceBefore, Failure> {
-        let Some(commit) = self.commit else { return Ok(PlaceBefore::Nowhere) };
+    fn place(&mut self, anchor: &Anchor, before: &Judging<'_>) -> Result<DefinitionPlace, Failure> {
+        let Some(commit) = self.commit else { return Ok(DefinitionPlace::Nowhere) };
         let here = self.code.moved(&anchor.id, commit)?;
         let last = self.code.last_moved(&anchor.id)?.map(|(_, known)| known);
         for known in here.into_iter().chain(last) {
             match known.place.as_deref().map(str::parse::<Place>) {
-                Some(Ok(place)) if before.has(&place)? => return Ok(PlaceBefore::At(place)),
+                Some(Ok(place)) if before.has(&place)? => return Ok(DefinitionPlace::At(place)),
                 None if known.commit.is_some_and(|gone| self.is_earlier(&gone, commit)) => {
-                    return Ok(PlaceBefore::Nowhere);
+                    return Ok(DefinitionPlace::Nowhere);
                 }
                 _ => {}
             }
@@ -187,24 +188,24 @@ impl<'c> PlaceSearch<'c> {
         // A record that the change itself made is bound to what the change made.
         let seen_in = anchor.seen.commit.clone().filter(|seen| self.is_earlier(seen, commit));
         let (DriftDepth::Searched, Some(seen_in)) = (self.depth, seen_in) else {
-            return Ok(PlaceBefore::Nowhere);
+            return Ok(DefinitionPlace::Nowhere);
         };
         let left = self.until.saturating_duration_since(Instant::now()).min(MAX_SEARCH_TIME);
         if left.is_zero() {
-            return Ok(PlaceBefore::NotLookedFor);
+            return Ok(DefinitionPlace::Unknown);
         }
         let Some(definition) = seen_definition(self.code, anchor)? else {
-            return Ok(PlaceBefore::NotLookedFor);
+            return Ok(DefinitionPlace::Unknown);
         };
         let path = anchor.at.path().to_owned();
         let seen = SeenInCommit { path, definition, commit: seen_in };
         Ok(match self.code.find_moved_until(&seen, commit, left)? {
             DefinitionSearch::Found { path, name, nth, .. } => match place_of(&path, &name, nth) {
-                Some(place) if before.has(&place)? => PlaceBefore::At(place),
-                _ => PlaceBefore::Nowhere,
+                Some(place) if before.has(&place)? => DefinitionPlace::At(place),
+                _ => DefinitionPlace::Nowhere,
             },
-            DefinitionSearch::Nowhere { .. } => PlaceBefore::Nowhere,
-            DefinitionSearch::Unknown => PlaceBefore::NotLookedFor,
+            DefinitionSearch::Nowhere { .. } => DefinitionPlace::Nowhere,
+            DefinitionSearch::Unknown => DefinitionPlace::Unknown,
         })
     }
 

@@ -13,7 +13,9 @@ use twining_store::code::{
 };
 use twining_store::git::TreeChange;
 
-use crate::anchors::changed_anchors::{ChangedAnchors, DriftDepth, StandingAnchor};
+use crate::anchors::changed_anchors::{
+    ChangedAnchors, DefinitionPlace, DriftDepth, StandingAnchor,
+};
 use crate::anchors::freshness::{CodeState, Judging, seen_definition};
 use crate::anchors::lookup::{is_assumed, place_of};
 use crate::engine::Engine;
@@ -23,6 +25,8 @@ use crate::sarif::{sarif_log, sarif_result};
 
 /// How long a question looks for where code moved in the change, commit by commit.
 const SEARCHING_TIME: Duration = Duration::from_secs(5);
+/// The same in an answer about all that changed.
+const ANSWERING_TIME: Duration = Duration::from_millis(300);
 /// Findings that are listed.
 const MAX_LISTED: usize = 200;
 
@@ -106,7 +110,7 @@ pub struct DriftOutcome {
     pub compared: String,
     /// Anchors that were looked at.
     pub checked: u64,
-    /// Anchors whose code moved before the change, and that there was no time to look for.
+    /// Anchors whose code moved, and that were not found in time.
     #[serde(skip_serializing_if = "fields::is_zero")]
     pub unchecked: u64,
     /// Records whose code became doubtful, moved or went, the gravest first.
@@ -206,7 +210,7 @@ impl Engine {
         }
         let range = Some(format!("{commit}..HEAD"));
         let comparison = Comparison::of(code, &DriftInput { range, staged: false })?;
-        let comparison = Comparison { until: Instant::now(), ..comparison };
+        let comparison = Comparison { until: Instant::now() + ANSWERING_TIME, ..comparison };
         let mut found = self.drift_between(code, comparison, DriftDepth::Known)?.findings;
         let folding = self.store().folding();
         found.retain(|finding| {
@@ -226,15 +230,17 @@ impl Engine {
             let ends = (&comparison.before, &comparison.after);
             let changed = &comparison.changed_paths;
             let (anchors, before) = self.changed_anchors(code, view, ends, changed, depth)?;
-            let ChangedAnchors { standing, unchecked } = anchors;
+            let ChangedAnchors { standing, mut unchecked } = anchors;
             let paths: BTreeSet<&str> =
                 standing.iter().map(|standing| standing.place.path()).collect();
             let paths: Vec<String> = paths.into_iter().map(str::to_owned).collect();
             let after = Judging::at(code, comparison.after.clone(), &paths)?;
             let mut findings = Vec::new();
             for anchor in &standing {
-                if let Some(found) = comparison.judge(code, view, anchor, &before, &after)? {
-                    findings.push(found);
+                match comparison.judge(code, view, anchor, &before, &after)? {
+                    AnchorDrift::Stands => {}
+                    AnchorDrift::Found(found) => findings.push(*found),
+                    AnchorDrift::Unknown => unchecked += 1,
                 }
             }
             findings.sort_by(|a, b| {
@@ -246,6 +252,14 @@ impl Engine {
             Ok(DriftOutcome { compared, checked, unchecked, findings, omitted_count })
         })
     }
+}
+
+/// What a change does to one anchor.
+enum AnchorDrift {
+    Stands,
+    Found(Box<DriftFinding>),
+    /// It is not at its place, and not known to be elsewhere or gone.
+    Unknown,
 }
 
 impl Comparison {
@@ -308,26 +322,31 @@ impl Comparison {
         standing: &StandingAnchor,
         before: &Judging<'_>,
         after: &Judging<'_>,
-    ) -> Result<Option<DriftFinding>, Failure> {
+    ) -> Result<AnchorDrift, Failure> {
         let StandingAnchor { anchor, place } = standing;
-        let Some((was, _)) = before.at_place(anchor, place)? else { return Ok(None) };
+        let Some((was, _)) = before.at_place(anchor, place)? else {
+            return Ok(AnchorDrift::Stands);
+        };
         let (became, reason, to) = match after.at_place(anchor, place)? {
             Some((CodeState::Doubtful, reason)) if was < CodeState::Doubtful => {
                 (DriftKind::Doubtful, reason, None)
             }
-            Some(_) => return Ok(None),
+            Some(_) => return Ok(AnchorDrift::Stands),
             None => match self.moved_to(code, standing)? {
-                Some(place) => match after.at_place(anchor, &place)? {
+                DefinitionPlace::At(place) => match after.at_place(anchor, &place)? {
                     Some((CodeState::Doubtful, reason)) => {
                         (DriftKind::Doubtful, reason, Some(place))
                     }
                     _ => (DriftKind::Moved, None, Some(place)),
                 },
-                None => (DriftKind::Orphaned, None, None),
+                DefinitionPlace::Nowhere => (DriftKind::Orphaned, None, None),
+                DefinitionPlace::Unknown => return Ok(AnchorDrift::Unknown),
             },
         };
-        let Some((summary, binds)) = described(view, &anchor.of)? else { return Ok(None) };
-        Ok(Some(DriftFinding {
+        let Some((summary, binds)) = described(view, &anchor.of)? else {
+            return Ok(AnchorDrift::Stands);
+        };
+        Ok(AnchorDrift::Found(Box::new(DriftFinding {
             id: anchor.of.id().to_owned(),
             summary,
             at: place.to_string(),
@@ -343,16 +362,18 @@ impl Comparison {
                 .get(anchor.of.id())
                 .filter(|_| became != DriftKind::Orphaned)
                 .cloned(),
-        }))
+        })))
     }
 
     fn moved_to(
         &self,
         code: &CodeIndex,
         standing: &StandingAnchor,
-    ) -> Result<Option<Place>, Failure> {
+    ) -> Result<DefinitionPlace, Failure> {
         let StandingAnchor { anchor, place } = standing;
-        let Some(mut seen) = seen_definition(code, anchor)? else { return Ok(None) };
+        let Some(mut seen) = seen_definition(code, anchor)? else {
+            return Ok(DefinitionPlace::Unknown);
+        };
         if *place != anchor.at {
             (seen.name, seen.nth) = (place.name().unwrap_or_default().to_owned(), place.nth());
         }
@@ -361,21 +382,28 @@ impl Comparison {
             _ => code.moved_by(place.path(), &seen, &self.changes)?,
         };
         if let Some((path, found)) = found {
-            return Ok(place_of(&path, &found.name, found.nth));
+            return Ok(at_or_nowhere(place_of(&path, &found.name, found.nth)));
         }
         // What changed in several steps is not alike at both ends; commit by commit it is.
         let (CodeVersion::Commit(before), CodeVersion::Commit(after)) = (&self.before, &self.after)
         else {
-            return Ok(None);
+            return Ok(DefinitionPlace::Nowhere);
         };
         let left = self.until.saturating_duration_since(Instant::now()).min(MAX_SEARCH_TIME);
         let path = place.path().to_owned();
         let seen = SeenDefinition { path, definition: seen, commit: before.clone() };
         Ok(match code.find_moved_until(&seen, after, left)? {
-            DefinitionSearch::Found { path, name, nth, .. } => place_of(&path, &name, nth),
-            DefinitionSearch::Nowhere { .. } | DefinitionSearch::Unknown => None,
+            DefinitionSearch::Found { path, name, nth, .. } => {
+                at_or_nowhere(place_of(&path, &name, nth))
+            }
+            DefinitionSearch::Nowhere { .. } => DefinitionPlace::Nowhere,
+            DefinitionSearch::Unknown => DefinitionPlace::Unknown,
         })
     }
+}
+
+fn at_or_nowhere(place: Option<Place>) -> DefinitionPlace {
+    place.map_or(DefinitionPlace::Nowhere, DefinitionPlace::At)
 }
 
 /// The commands that settle a record whose code became so.

@@ -144,7 +144,9 @@ impl Verb for DriftInput {
     fn show(outcome: &DriftOutcome, page: &mut TextPage) {
         if outcome.unchecked > 0 {
             let left = count(outcome.unchecked, "anchor");
-            page.line([warn(format!("{left} not looked for: there was no time"))]);
+            page.line([warn(format!(
+                "{left} not checked: where the code moved was not found in time"
+            ))]);
         }
         if outcome.findings.is_empty() {
             page.line([

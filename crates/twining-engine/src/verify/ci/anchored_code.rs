@@ -66,7 +66,7 @@ pub(in crate::verify) fn check(request: &PullRequest<'_>) -> Vec<CiFinding> {
 fn not_checked(decisions: &BTreeSet<&str>) -> Option<CiFinding> {
     let named: Vec<&str> = decisions.iter().take(NAMED).copied().collect();
     let message = format!(
-        "The code of {} could not be compared ({}): this clone has not what was seen of it, or there was no time to look for where it moved. Fetch the whole history, or run `twining confirm`.",
+        "The code of {} could not be compared ({}): this clone has not what was seen of it, or where it moved was not found in time. Fetch the whole history, or run `twining confirm`.",
         fields::count(decisions.len() as u64, "decision", "decisions"),
         named.join(", ")
     );
@@ -204,9 +204,9 @@ impl ChangedCode<'_> {
                 None => return CodeCheck::Unchecked,
             },
         };
-        let lost =
+        let checked =
             self.change_of(place.path()).and_then(|file| self.lost(anchor, &seen, &place, file));
-        lost.map_or(CodeCheck::Stands, CodeCheck::Lost)
+        checked.unwrap_or(CodeCheck::Stands)
     }
 
     fn change_of(&self, path: &str) -> Option<&ChangedFile> {
@@ -240,14 +240,14 @@ impl ChangedCode<'_> {
         }
     }
 
-    /// What a changed file took from a definition that stood at this place in it.
+    /// What a changed file took from a definition that stood at this place in it; none if nothing.
     fn lost(
         &self,
         anchor: &Anchor,
         seen: &Sighting,
         was_at: &Place,
         file: &ChangedFile,
-    ) -> Option<LostGround> {
+    ) -> Option<CodeCheck> {
         let judged = |place: &Place, bytes: &[u8]| {
             let outline = outline(place.path(), bytes);
             let now = outline.at(place)?;
@@ -267,9 +267,13 @@ impl ChangedCode<'_> {
         let (place, found) = match here.and_then(|bytes| judged(was_at, bytes)) {
             Some(found) => (was_at.clone(), found),
             None => {
-                let Some(place) = self.moved_within(was_at, definition) else {
+                let Some(searched) = self.moved_within(was_at, definition) else {
+                    return Some(CodeCheck::Unchecked);
+                };
+                let Some(place) = searched else {
                     let (reason, was_at) = (String::new(), was_at.clone());
-                    return Some(LostGround { what: "removed", reason, was_at, at: None });
+                    let lost = LostGround { what: "removed", reason, was_at, at: None };
+                    return Some(CodeCheck::Lost(lost));
                 };
                 let bytes = self.request.changed_at(place.path())?.after.as_deref()?;
                 let found = judged(&place, bytes)?;
@@ -278,26 +282,28 @@ impl ChangedCode<'_> {
         };
         let ((state, reason), now) = found;
         let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
-        (state == CodeState::Doubtful).then(|| LostGround {
+        let lost = || LostGround {
             what: "changed",
             reason,
             was_at: was_at.clone(),
             at: Some((place.path().to_owned(), now.first_line)),
-        })
+        };
+        (state == CodeState::Doubtful).then(|| CodeCheck::Lost(lost()))
     }
 
     /// Where the head has a definition that is not at its place there: by both ends, or commit by
-    /// commit where it changed in several steps.
-    fn moved_within(&self, was_at: &Place, definition: Definition) -> Option<Place> {
+    /// commit where it changed in several steps; nowhere, or not known.
+    fn moved_within(&self, was_at: &Place, definition: Definition) -> Option<Option<Place>> {
         if let Some((path, now)) = likeliest_move(was_at.path(), &definition, self.outlines()) {
-            return place_of(&path, &now.name, now.nth);
+            return Some(place_of(&path, &now.name, now.nth));
         }
         let left = self.until.saturating_duration_since(Instant::now()).min(MAX_SEARCH_TIME);
         let (path, commit) = (was_at.path().to_owned(), self.request.merge_base.clone());
         let before = SeenDefinition { path, definition, commit };
         match (self.request.moved_until)(&before, &self.request.head, left) {
-            DefinitionSearch::Found { path, name, nth, .. } => place_of(&path, &name, nth),
-            DefinitionSearch::Nowhere { .. } | DefinitionSearch::Unknown => None,
+            DefinitionSearch::Found { path, name, nth, .. } => Some(place_of(&path, &name, nth)),
+            DefinitionSearch::Nowhere { .. } => Some(None),
+            DefinitionSearch::Unknown => None,
         }
     }
 
