@@ -163,6 +163,7 @@ fn a_scope_that_is_nowhere_is_said_too() {
         ("src/hash.rs:4000", "src/hash.rs:4000", "src/hash.rs:"),
         ("lib/hash.rs", "lib/hash.rs", "src/hash.rs"),
         ("src/hsah.rs", "src/hsah.rs", "src/hash.rs"),
+        ("hash.rs", "hash.rs", "src/hash.rs"),
         ("src/other.rs#hash_password", "hash_password", "src/hash.rs#hash_password"),
     ];
     each(cases, |(scope, name, nearest)| {
@@ -180,10 +181,13 @@ fn a_scope_that_is_nowhere_is_said_too() {
 #[test]
 fn a_scope_that_is_a_label_or_a_folder_is_no_missing_file() {
     let shop = Shop::new();
-    each(["auth", "src", "src/", "planned/"], |scope| {
+    let scopes = ["auth", "src", "src/", "planned/", "v1.2", "api/v1.2", "next.js", "release-2.0"];
+    each(scopes, |scope| {
         let posted = shop.repository.told(&["post", "warning", scope, "--scope", scope]);
         assert_eq!(posted["unresolved"], Value::Null, "{posted}");
     });
+    let recent = shop.repository.told(&["recent", "20"]);
+    assert!(!recent.to_string().contains("unbound"), "{recent}");
 }
 
 #[test]

@@ -243,9 +243,11 @@ impl Capture<'_> {
         for file in &self.named.files {
             match self.code.source(&file.path, Some(self.until))? {
                 SourceLookup::Found(source) => self.files.push((file.clone(), source)),
-                SourceLookup::Missing if file.is_surely_a_file() && !self.is_folder(&file.path) => {
+                SourceLookup::Missing if file.may_be_a_file() && !self.is_folder(&file.path) => {
                     let nearest = files_of_that_name(self.code, &file.path);
-                    self.unresolved(file.path.clone(), nearest);
+                    if file.is_surely_a_file() || !nearest.is_empty() {
+                        self.unresolved(file.path.clone(), nearest);
+                    }
                 }
                 SourceLookup::Missing | SourceLookup::Unread => {}
             }

@@ -1,8 +1,10 @@
 //! Which code a record names: files, definitions, lines, and names in backticks.
 
+use std::ffi::OsStr;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
+use twining_code::Language;
 use twining_model::AnchorRole;
 
 /// Names in backticks that are looked up.
@@ -35,13 +37,20 @@ pub(crate) struct NamedFile {
 }
 
 impl NamedFile {
-    /// A scope may be any label; a file is meant where something in it is named, or it has an ending.
+    /// A scope may be any label, `v1.2` or `next.js` too; a file is meant where something in it is
+    /// named, or it lies in a folder and has an ending.
     pub(crate) fn is_surely_a_file(&self) -> bool {
-        let has_ending = || Path::new(&self.path).extension().is_some();
+        let ending = Path::new(&self.path).extension().and_then(OsStr::to_str);
+        let has_ending = ending.is_some_and(|ending| ending.starts_with(char::is_alphabetic));
         self.role == AnchorRole::Affected
             || self.name.is_some()
             || self.lines.is_some()
-            || has_ending()
+            || (has_ending && self.path.contains('/'))
+    }
+
+    /// Whether it is a file if the project has one of almost that name.
+    pub(crate) fn may_be_a_file(&self) -> bool {
+        self.is_surely_a_file() || Language::of_path(&self.path).is_some()
     }
 }
 
@@ -195,6 +204,24 @@ mod tests {
         ];
         each(cases, |(given, (path, name, lines))| {
             assert_eq!(GivenPlace::read(given), GivenPlace { path, name, lines });
+        });
+    }
+
+    #[test]
+    fn a_scope_with_a_dot_is_a_file_only_in_a_folder() {
+        let cases = [
+            ("src/a.rs", true),
+            ("docs/plan.md", true),
+            ("v1.2", false),
+            ("api/v1.2", false),
+            ("next.js", false),
+            ("release-2.0", false),
+            ("planned/part", false),
+        ];
+        each(cases, |(scope, is_file)| {
+            let mut named = NamedCode::default();
+            named.add_file(scope, AnchorRole::Scope, &GivenPlace::read(scope));
+            assert_eq!(named.files[0].is_surely_a_file(), is_file, "{scope}");
         });
     }
 
