@@ -79,6 +79,23 @@ impl Shop {
         code
     }
 
+    /// Writes down what git is called for, and holds these calls for so many seconds.
+    pub(crate) fn log_git(&self, held: &str, seconds: &str) {
+        let log = self.repository.path("git.log");
+        let _ = std::fs::remove_file(&log);
+        let script = format!(
+            "#!/bin/sh\nPATH=/usr/bin:/bin\necho \"$*\" >> '{}'\ncase \" $* \" in *' {held}'*) sleep {seconds};; esac\nexec git \"$@\"\n",
+            log.display()
+        );
+        self.repository.program("git", &script);
+    }
+
+    /// The calls of git since then that contain these words.
+    pub(crate) fn git_calls(&self, words: &str) -> Vec<String> {
+        let log = std::fs::read_to_string(self.repository.path("git.log")).expect("git was called");
+        log.lines().filter(|call| call.contains(words)).map(str::to_owned).collect()
+    }
+
     fn settled(&self, path: &str) -> Value {
         self.why(path);
         let mut code = self.why(path);
@@ -139,6 +156,27 @@ fn a_name_that_is_nowhere_is_said_at_once_with_what_is_near() {
     assert_eq!(decided["unresolved"][0]["name"], "hash_pasword");
     assert_eq!(decided["unresolved"][0]["nearest"][0], "hash_password");
     assert!(decided["id"].is_string(), "it is recorded all the same");
+}
+
+#[test]
+fn looking_for_names_that_are_not_there_ends_with_the_time_for_it() {
+    let shop = Shop::new();
+    shop.log_git("grep", "0.6");
+    let words = ["decide", "Sign in pieces", "--why", "later", "--affected-files", "src/hash.rs"];
+    let symbols = ["first_part", "second_part", "third_part"];
+    let symbols = symbols.map(|symbol| ["--affected-symbols", symbol]).concat();
+    let decided = shop.repository.told(&[&words[..], &symbols].concat());
+    assert_eq!(decided["unresolved"].as_array().map(Vec::len), Some(3), "{decided}");
+    assert_eq!(shop.git_calls(" grep ").len(), 1);
+
+    shop.log_git("none", "0");
+    let files = ["lib/a.rs", "lib/b.rs", "lib/hash.rs"];
+    let files = files.map(|file| ["--affected-files", file]).concat();
+    let decided = shop.repository.told(&[&words[..4], &files].concat());
+    assert_eq!(decided["unresolved"][2]["nearest"][0], "src/hash.rs", "{decided}");
+    let listings = shop.git_calls(" ls-files ");
+    let of_all = listings.iter().filter(|call| call.ends_with("--exclude-standard --"));
+    assert_eq!(of_all.count(), 1, "{listings:?}");
 }
 
 #[test]

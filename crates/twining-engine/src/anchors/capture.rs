@@ -1,5 +1,6 @@
 //! Capturing: what is seen at the code a record names, when the record is made or confirmed.
 
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
@@ -142,8 +143,7 @@ pub(crate) fn capture_until(
     named: &NamedCode,
     until: Instant,
 ) -> Result<Captured, Failure> {
-    let (found, files) = (Captured::default(), Vec::new());
-    let mut capture = Capture { code, named, until, found, files, texts: None };
+    let mut capture = Capture::new(code, named, until);
     if !named.is_empty() {
         capture.read_files()?;
         capture.resolve()?;
@@ -162,14 +162,7 @@ pub(crate) fn capture_place(
     let Some(source) = code.source(at.path(), None)?.found() else { return Ok(None) };
     let Some(definition) = source.file.at(at).cloned() else { return Ok(None) };
     let named = NamedCode { text: text.to_owned(), ..NamedCode::default() };
-    let mut capture = Capture {
-        code,
-        named: &named,
-        until: Instant::now(),
-        found: Captured::default(),
-        files: Vec::new(),
-        texts: None,
-    };
+    let mut capture = Capture::new(code, &named, Instant::now());
     capture.add(&source, at.clone(), role, &definition, None)?;
     capture.name_commit();
     Ok(capture.found.places.pop())
@@ -179,7 +172,7 @@ pub(crate) fn capture_place(
 pub(crate) fn nearest_places(code: &CodeIndex, at: &Place) -> Result<Vec<String>, Failure> {
     let path = at.path();
     let Some(source) = code.source(path, None)?.found() else {
-        return Ok(files_of_that_name(code, path));
+        return Ok(files_of_that_name(&code.git().listed_of(&[]), path));
     };
     let names: Vec<&str> =
         source.file.definitions.iter().map(|found| found.name.as_str()).collect();
@@ -187,11 +180,10 @@ pub(crate) fn nearest_places(code: &CodeIndex, at: &Place) -> Result<Vec<String>
     Ok(nearest.into_iter().map(|name| format!("{path}#{name}")).collect())
 }
 
-/// Files of the project that have the same name in another folder, or almost the same.
-fn files_of_that_name(code: &CodeIndex, path: &str) -> Vec<String> {
+/// Those of the project's files that have the same name in another folder, or almost the same.
+fn files_of_that_name(files: &[String], path: &str) -> Vec<String> {
     let last = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
     let wanted = last(path);
-    let files = code.git().listed_of(&[]);
     let names: Vec<String> = files.iter().map(|file| last(file)).collect();
     let has_it = names.contains(&wanted);
     let near = suggestions::nearest(&wanted, names.iter().map(String::as_str));
@@ -213,14 +205,8 @@ pub(crate) fn capture_version(
         texts.insert(file.path.clone(), bytes);
         sources.push((file, source));
     }
-    let mut capture = Capture {
-        code,
-        named,
-        until: Instant::now(),
-        found: Captured::default(),
-        files: sources,
-        texts: Some(texts),
-    };
+    let new = Capture::new(code, named, Instant::now());
+    let mut capture = Capture { files: sources, texts: Some(texts), ..new };
     capture.resolve()?;
     for place in &mut capture.found.places {
         place.seen.commit = Some(commit.to_owned());
@@ -236,15 +222,34 @@ struct Capture<'c> {
     files: Vec<(NamedFile, IndexedSource)>,
     /// The files' bytes, if not those of the checkout are looked at.
     texts: Option<HashMap<String, Vec<u8>>>,
+    /// The files of the project, listed where a name is not there.
+    listed: OnceCell<Vec<String>>,
 }
 
-impl Capture<'_> {
+impl<'c> Capture<'c> {
+    fn new(code: &'c CodeIndex, named: &'c NamedCode, until: Instant) -> Self {
+        let (found, files, listed) = (Captured::default(), Vec::new(), OnceCell::new());
+        Self { code, named, until, found, files, texts: None, listed }
+    }
+
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.until
+    }
+
+    /// Files that look like one that is not there; none once the time is over.
+    fn nearest_files(&self, path: &str) -> Vec<String> {
+        if self.is_over() {
+            return Vec::new();
+        }
+        files_of_that_name(self.listed.get_or_init(|| self.code.git().listed_of(&[])), path)
+    }
+
     fn read_files(&mut self) -> Result<(), Failure> {
         for file in &self.named.files {
             match self.code.source(&file.path, Some(self.until))? {
                 SourceLookup::Found(source) => self.files.push((file.clone(), source)),
                 SourceLookup::Missing if file.may_be_a_file() && !self.is_folder(&file.path) => {
-                    let nearest = files_of_that_name(self.code, &file.path);
+                    let nearest = self.nearest_files(&file.path);
                     if file.is_surely_a_file() || !nearest.is_empty() {
                         self.unresolved(file.path.clone(), nearest);
                     }
@@ -331,8 +336,9 @@ impl Capture<'_> {
             let names = files.iter().flat_map(|(_, source)| &source.file.definitions);
             let names: Vec<&str> = names.map(|definition| definition.name.as_str()).collect();
             let mut nearest = nearest_names(&wanted, &names);
-            if nearest.is_empty() && !files.is_empty() && self.texts.is_none() {
-                let (elsewhere, _) = definitions_named(self.code, &wanted)?;
+            let may_look = !self.is_over() && !files.is_empty() && self.texts.is_none();
+            if nearest.is_empty() && may_look {
+                let (elsewhere, _) = definitions_named(self.code, &wanted, Some(self.until))?;
                 nearest.extend(elsewhere.iter().take(MAX_NEAREST).map(ToString::to_string));
             }
             self.unresolved(given.to_owned(), nearest);
@@ -347,6 +353,9 @@ impl Capture<'_> {
         wanted: &str,
         role: AnchorRole,
     ) -> Result<Option<Vec<Place>>, Failure> {
+        if self.is_over() {
+            return Ok(None);
+        }
         let leaf = wanted.rsplit('.').next().unwrap_or(wanted);
         let files = self.code.git().files_with_word(leaf);
         if files.len() > MAX_FILES_READ {

@@ -1,13 +1,14 @@
 //! Finding anchors and places, for whoever asks about code.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Instant;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use twining_model::{
     Anchor, AnchorEvent, AnchoredRecord, Entry, EntryType, Id, InvalidInput, Place, ProjectRoot,
 };
-use twining_store::code::CodeIndex;
+use twining_store::code::{CodeIndex, SourceLookup};
 use twining_store::{StoreError, View};
 
 use crate::anchors::assumed::AnchorLookup;
@@ -79,29 +80,38 @@ const MAX_FILES_READ: usize = 20;
 
 /// The one definition of the project with this name, or with this end of a name.
 pub(crate) fn definition_named(code: &CodeIndex, given: &str) -> Result<Option<Place>, Failure> {
-    let (mut found, is_whole) = definitions_named(code, given)?;
+    let (mut found, is_whole) = definitions_named(code, given, None)?;
     let is_one = found.len() == 1 && is_whole;
     Ok(found.pop().filter(|_| is_one))
 }
 
-/// The definitions of the project with this name, or with this end of a name; and whether all files
-/// that have the word were read.
+/// The definitions of the project with this name, or with this end of a name, read until this moment;
+/// and whether all files that have the word were read.
 pub(crate) fn definitions_named(
     code: &CodeIndex,
     given: &str,
+    until: Option<Instant>,
 ) -> Result<(Vec<Place>, bool), Failure> {
     let Some(wanted) = symbol(given) else { return Ok((Vec::new(), true)) };
     let leaf = wanted.rsplit('.').next().unwrap_or(&wanted);
     let files = code.git().files_with_word(leaf);
+    let mut is_whole = files.len() <= MAX_FILES_READ;
     let mut found = Vec::new();
     for path in files.iter().take(MAX_FILES_READ) {
-        let Some(source) = code.source(path, None)?.found() else { continue };
+        let source = match code.source(path, until)? {
+            SourceLookup::Found(source) => source,
+            SourceLookup::Missing => continue,
+            SourceLookup::Unread => {
+                is_whole = false;
+                break;
+            }
+        };
         let named = source.file.definitions.iter();
         let named = named.filter(|definition| is_named(&definition.name, &wanted));
         found
             .extend(named.filter_map(|found| Place::definition(path, &found.name, found.nth).ok()));
     }
-    Ok((found, files.len() <= MAX_FILES_READ))
+    Ok((found, is_whole))
 }
 
 /// Anchors at one place that are looked at.

@@ -76,7 +76,7 @@ pub(super) fn found_in_code(
 ) -> Result<(Vec<DerivedEntity>, bool), Failure> {
     let (mut places, is_whole) = match named_place(code, query, &ProjectRoot::default()) {
         Ok(place) => (vec![place], true),
-        Err(_) => definitions_named(code, query)?,
+        Err(_) => definitions_named(code, query, None)?,
     };
     let wanted = query.to_lowercase();
     let files = code.git().listed_of(&[".".to_owned()]);
