@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::anchors::{HASH, Shop};
+use crate::anchors::{HASH, Shop, taken_apart};
 
 /// A shop whose `verify` is called, tested, guarded and part of a feature.
 fn shop_with_callers() -> Shop {
@@ -167,4 +167,33 @@ fn one_question_tells_the_rules_proofs_stops_commits_and_moves_of_a_place() {
     assert_eq!(moved["moved"][0]["from"], "src/hash.rs", "{moved}");
     let text = shop.repository.run(&["why", "src/password.rs"]).stdout;
     assert!(text.contains("Moved") && !text.contains("Rules"), "{text}");
+}
+
+#[test]
+fn a_decision_whose_code_moved_into_a_crowded_file_is_told_there() {
+    let shop = Shop::new();
+    let login = "pub fn login(name: &str) -> bool {\n    !name.is_empty()\n}\n";
+    shop.write("src/auth.rs", login);
+    shop.repository.commit("login");
+    for number in 1..=21 {
+        let summary = format!("Rule {number} of signing in is {number}");
+        let words = ["decide", &summary, "--why", "it is so", "--scope", "src/auth.rs"];
+        let named = ["--affected-files", "src/auth.rs", "--affected-symbols", "login"];
+        shop.repository.told(&[&words[..], &named, &["--domain", &summary]].concat());
+    }
+    let (moved, rest) = taken_apart();
+    shop.write("src/auth.rs", &format!("{login}\n{moved}"));
+    shop.write("src/hash.rs", &rest);
+    shop.repository.commit("move");
+    assert_eq!(shop.code("src/hash.rs")["at"], "src/auth.rs#hash_password");
+
+    for limit in ["50", "5"] {
+        let why = shop.repository.told(&["why", "src/auth.rs", "--limit", limit]);
+        let decisions = why["decisions"].as_array().expect("a list");
+        let ours = decisions.iter().find(|found| found["id"] == shop.decision.as_str());
+        assert_eq!(ours.map(|ours| &ours["matched"]), Some(&"moved".into()), "{why}");
+        assert_eq!(why["total_count"], 22, "{why}");
+        let omitted = why["omitted_count"].as_u64().expect("a number");
+        assert_eq!(omitted + decisions.len() as u64, 22, "{why}");
+    }
 }

@@ -57,8 +57,9 @@ pub struct WhyInput {
     pub include_retired: Option<bool>,
 }
 
-/// Anchors in a file that are looked at.
+/// Records bound to code in a file that are listed under another scope, and that are looked at for it.
 const BOUND_LISTED: usize = 20;
+const BOUND_EXAMINED: usize = 100;
 
 /// A decision that applies to the scope.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -357,7 +358,8 @@ impl Engine {
     }
 }
 
-/// Adds what is bound to code in a file under another scope: code moves, and scopes stay.
+/// Adds what is bound to code in a file under another scope: code moves, and scopes stay. What moved
+/// there comes first, as nothing else tells it.
 fn add_bound(
     view: &View<'_>,
     lookup: &AnchorLookup<'_>,
@@ -368,31 +370,46 @@ fn add_bound(
     let written = view.anchors().in_file(path)?.into_iter();
     let written = written.chain(lookup.let_go_elsewhere(path)?).map(|anchor| (anchor, "file"));
     let moved = lookup.moved_into(path)?.into_iter().map(|anchor| (anchor, "moved"));
-    let mut bound: Vec<(twining_model::Anchor, &str)> = written.chain(moved).collect();
-    bound.sort_by_key(|(anchor, _)| on_it.is_some_and(|on_it| !on_it.contains_key(&anchor.of)));
-    for (anchor, matched) in bound.into_iter().take(BOUND_LISTED) {
+    let mut bound: Vec<(twining_model::Anchor, &str)> = moved.chain(written).collect();
+    let is_on_it = |of: &AnchoredRecord| on_it.is_some_and(|on_it| on_it.contains_key(of));
+    bound.sort_by_key(|(anchor, _)| !is_on_it(&anchor.of));
+    let decisions = outcome.decisions.iter().map(|listed| listed.id.to_string());
+    let warnings = outcome.warnings.iter().map(|listed| listed.id.clone());
+    let mut known: HashSet<AnchoredRecord> = decisions
+        .map(AnchoredRecord::Decision)
+        .chain(warnings.map(AnchoredRecord::Entry))
+        .collect();
+    bound.retain(|(anchor, _)| known.insert(anchor.of.clone()));
+    let (asked, folding) = (Scope::read(path), view.folding());
+    let mut listed = 0;
+    for (anchor, matched) in bound.into_iter().take(BOUND_EXAMINED) {
         match &anchor.of {
             AnchoredRecord::Decision(id) => {
-                let is_listed =
-                    outcome.decisions.iter().any(|listed| listed.id.as_str() == id.as_str());
-                let decision = match Id::read(id) {
-                    Some(id) if !is_listed => view.decisions().get(&id)?,
-                    _ => None,
-                };
-                let Some(decision) = decision.filter(|found| found.status.binds()) else {
+                let decision = Id::read(id).map(|id| view.decisions().get(&id)).transpose()?;
+                let Some(decision) = decision.flatten().filter(|found| found.status.binds()) else {
                     continue;
                 };
-                match decision.status {
-                    DecisionStatus::Active => outcome.active_count += 1,
-                    _ => outcome.provisional_count += 1,
+                let scope = Scope::read(&decision.scope);
+                // The page had no room for it, and says so.
+                if asked.covers(&scope, folding) && !is_on_it(&anchor.of) {
+                    continue;
                 }
-                outcome.total_count += 1;
-                let contested_by = contesters(view, &decision)?;
-                outcome.decisions.push(why_decision(matched.to_owned(), decision, contested_by));
+                if !asked.overlaps(&scope, folding) {
+                    match decision.status {
+                        DecisionStatus::Active => outcome.active_count += 1,
+                        _ => outcome.provisional_count += 1,
+                    }
+                    outcome.total_count += 1;
+                }
+                if listed < BOUND_LISTED {
+                    listed += 1;
+                    let contested_by = contesters(view, &decision)?;
+                    let found = why_decision(matched.to_owned(), decision, contested_by);
+                    outcome.decisions.push(found);
+                }
             }
             AnchoredRecord::Entry(id) => {
-                let is_listed = outcome.warnings.iter().any(|listed| listed.id == *id);
-                let Some(entry) = view.entries().get(id)?.filter(|_| !is_listed) else { continue };
+                let Some(entry) = view.entries().get(id)? else { continue };
                 let is_open = entry.kind() == Some(EntryType::Warning)
                     && view.entries().closers(id)?.is_empty();
                 if is_open && !is_conflict(&entry) {
@@ -402,6 +419,7 @@ fn add_bound(
             _ => {}
         }
     }
+    outcome.omitted_count = outcome.total_count.saturating_sub(outcome.decisions.len() as u64);
     Ok(())
 }
 
