@@ -118,6 +118,30 @@ fn whoever_commits_is_asked_about_records_from_before_too() {
     assert!(git.stderr.contains(old["id"].as_str().expect("an id")), "{git:?}");
 }
 
+#[test]
+fn many_records_from_before_do_not_hold_a_commit() {
+    let shop = Shop::new();
+    shop.write(".twining/config.yml", "code:\n  index: false\n");
+    for number in 1..=8 {
+        let (summary, symbol) = (format!("Rule {number} of hashing"), format!("missing_{number}"));
+        let words = ["decide", &summary, "--why", "it was so", "--affected-files", "src/hash.rs"];
+        shop.repository.told(&[&words[..], &["--affected-symbols", &symbol]].concat());
+    }
+    shop.write(".twining/config.yml", "code:\n  ask: commit\n");
+    shop.repository.commit("decide");
+    shop.use_argon2();
+    shop.repository.git(&["add", "-A"]);
+    shop.log_git("--before=", "0.1");
+    let git = shop.repository.run(&["hook", "--agent", "git", "pre-commit"]);
+    assert!(git.stderr.contains(&shop.decision), "{git:?}");
+    // Each is looked up for the commit of its time.
+    let first = shop.git_calls(" --before=").len();
+    assert!((1..=2).contains(&first), "{first} were looked up");
+    shop.repository.run(&["hook", "--agent", "git", "pre-commit"]);
+    let both = shop.git_calls(" --before=").len();
+    assert!(both > first, "the next commit goes on: {both}");
+}
+
 /// What is said of the decision's code in any answer.
 fn code_in(answer: &Value, id: &str) -> Value {
     let lists = ["results", "decisions", "entries", "items", "context", "relevant"];

@@ -3,7 +3,7 @@
 //!
 //! Kept in `code.db` and nowhere else; `confirm --all-fresh` writes them down.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -68,13 +68,14 @@ pub(crate) struct AnchorLookup<'a> {
     until: Instant,
     assumed: RefCell<BTreeMap<String, Vec<Anchor>>>,
     not_yet: RefCell<Vec<AnchoredRecord>>,
+    has_overrun: Cell<bool>,
 }
 
 impl<'a> AnchorLookup<'a> {
     /// Looks until this moment for what records from before were bound to.
     pub(crate) fn new(code: Option<&'a CodeIndex>, view: &'a View<'a>, until: Instant) -> Self {
-        let (assumed, not_yet) = (RefCell::default(), RefCell::default());
-        Self { code, view, until, assumed, not_yet }
+        let (assumed, not_yet, has_overrun) = Default::default();
+        Self { code, view, until, assumed, not_yet, has_overrun }
     }
 
     /// The anchors in a file.
@@ -125,10 +126,12 @@ impl<'a> AnchorLookup<'a> {
         }
         let mut found = Vec::new();
         for record in self.view.anchors().unbound(path, MAX_OLD)? {
-            // The first is looked up whatever the time: on a busy machine none would be, every time.
-            let is_first = found.is_empty() && self.assumed.borrow().is_empty();
-            let until = (!is_first).then_some(self.until);
-            match assumed_anchors(code, self.view, &record, until)? {
+            let mut anchors = assumed_anchors(code, self.view, &record, Some(self.until))?;
+            // One is looked up whatever the time: on a busy machine none would be, every time.
+            if matches!(anchors, AssumedAnchors::NotYet(_)) && !self.has_overrun.replace(true) {
+                anchors = assumed_anchors(code, self.view, &record, None)?;
+            }
+            match anchors {
                 AssumedAnchors::Known(anchors) => {
                     found.extend(anchors.into_iter().filter(|anchor| anchor.at.path() == path));
                 }
