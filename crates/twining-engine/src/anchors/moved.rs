@@ -1,13 +1,14 @@
 //! Looking for code that is no longer at its place, off the answer's path.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use twining_model::{Anchor, AnchoredRecord, Place};
 use twining_store::View;
 use twining_store::code::{
     CodeIndex, DefinitionSearch, MAX_SEARCH_TIME, MovedTo, SeenDefinition as SeenInCommit,
+    SweepProgress,
 };
 use twining_store::git::GitFolders;
 
@@ -21,6 +22,9 @@ use crate::failure::Failure;
 const NEW_INDEX_TIME: Duration = Duration::from_secs(1);
 /// How long the first question about a file at a new HEAD looks for what moved.
 const NEW_HEAD_TIME: Duration = Duration::from_millis(300);
+/// A search that took so long and came to no end is not made again at the same HEAD: those after it
+/// would never have their turn.
+const LONG_SEARCH: Duration = Duration::from_secs(1);
 /// Searches that wait; the oldest are forgotten.
 const MAX_WAITING: usize = 256;
 
@@ -75,7 +79,8 @@ impl Engine {
             let head = head.get_or_insert_with(|| code.git().head()).clone().unwrap_or_default();
             let tree = tree.get_or_insert_with(|| code.uncommitted_state());
             let known = code.moved(&anchor.id, &head)?;
-            if known.is_none_or(|known| known.place.is_some() || known.tree != *tree) {
+            let is_open = known.is_none_or(|known| known.place.is_some() || known.tree != *tree);
+            if is_open && !code.has_timed_out(&anchor.id, &head)? {
                 let found = search_until(code, &anchor, until)?;
                 searched += 1;
                 if found == DefinitionSearch::Unknown && Instant::now() >= until {
@@ -112,36 +117,57 @@ impl Engine {
     }
 
     /// Looks for all that is not at its place, once for a HEAD: who asks about the place it moved to
-    /// does not name the record. Until this moment; how many were looked for.
+    /// does not name the record. Until this moment, one anchor at least; the next call goes on from
+    /// there. How many were looked for.
     fn sweep(&self, code: &CodeIndex, until: Instant) -> Result<usize, Failure> {
         let position = GitFolders::of(code.checkout()).map(|folders| folders.head_position());
         let Some(head) = position.and_then(|position| position.commit) else { return Ok(0) };
         let swept = self.state::<SweptHead>();
-        let mut swept = swept.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // An answer that waited for the search in the background would wait for all of it.
+        let mut swept = match swept.0.try_lock() {
+            Ok(swept) => swept,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Ok(0),
+        };
         if swept.as_ref() == Some(&head) || !self.store().documents().has_anchors()? {
             return Ok(0);
         }
+        let begun = code.sweep(&head)?.unwrap_or(SweepProgress::UpTo(String::new()));
         let mut searched = 0;
-        if !code.is_swept(&head)? {
+        if let SweepProgress::UpTo(mut last) = begun {
             let judging = Judging::new(code, None);
             for anchor in self.store().view(all_anchors)? {
-                if Instant::now() >= until {
-                    return Ok(searched);
+                let key = sweep_key(&anchor);
+                if key <= last {
+                    continue;
                 }
                 let judged = judging.judge(anchor)?;
-                if judged.state == CodeState::Missing {
-                    search_until(code, &judged.anchor, until)?;
+                let mut is_settled = true;
+                if judged.state == CodeState::Missing
+                    && !code.has_timed_out(&judged.anchor.id, &head)?
+                {
+                    let found = search_until(code, &judged.anchor, until)?;
+                    is_settled = found != DefinitionSearch::Unknown || Instant::now() < until;
                     searched += 1;
                 }
+                if is_settled {
+                    last = key;
+                }
+                if Instant::now() >= until {
+                    code.set_sweep(&head, &SweepProgress::UpTo(last))?;
+                    return Ok(searched);
+                }
             }
-            if Instant::now() >= until {
-                return Ok(searched);
-            }
-            code.set_swept(&head)?;
+            code.set_sweep(&head, &SweepProgress::Done)?;
         }
         *swept = Some(head);
         Ok(searched)
     }
+}
+
+/// Where an anchor comes among all of them.
+fn sweep_key(anchor: &Anchor) -> String {
+    format!("{}\0{}", anchor.at, anchor.of)
 }
 
 /// The HEAD at which all that moved was looked for, as this process knows it.
@@ -200,7 +226,8 @@ fn search_until(
         return Ok(DefinitionSearch::Unknown);
     };
     let seen = SeenInCommit { path: anchor.at.path().to_owned(), definition, commit };
-    let left = until.saturating_duration_since(Instant::now()).min(MAX_SEARCH_TIME);
+    let begun = Instant::now();
+    let left = until.saturating_duration_since(begun).min(MAX_SEARCH_TIME);
     let found = code.find_moved(&seen, left)?;
     let tree = code.uncommitted_state();
     let moved = match &found {
@@ -213,8 +240,91 @@ fn search_until(
         }
         DefinitionSearch::Unknown => None,
     };
-    if let (Some(moved), Some(head)) = (moved, code.git().head()) {
-        code.set_moved(&anchor.id, &head, &moved)?;
+    let Some(head) = code.git().head() else { return Ok(found) };
+    match moved {
+        Some(moved) => code.set_moved(&anchor.id, &head, &moved)?,
+        None if left >= LONG_SEARCH && begun.elapsed() >= left => {
+            code.set_timed_out(&anchor.id, &head)?;
+        }
+        None => {}
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::mpsc;
+    use std::thread;
+
+    use twining_store::git::Git;
+
+    use super::*;
+    use crate::decisions::{DecideInput, WhyInput};
+    use crate::testing::{Project, choice};
+
+    /// A decision on a function in each of these files, which are committed.
+    fn project(files: &[&str]) -> Project {
+        let mut project = Project::new();
+        let git = Git::at(project.path());
+        let git_does = |words: &[&str]| {
+            assert!(git.run_in_throwaway(words).expect("git runs"), "{words:?}");
+        };
+        git_does(&["init", "-q"]);
+        for file in files {
+            let text = "pub fn tax(net: u64) -> u64 {\n    net * 19 / 100\n}\n";
+            fs::write(project.path().join(file), text).expect("writes");
+        }
+        git_does(&["add", "."]);
+        git_does(&["commit", "-q", "-m", "start"]);
+        project.engine = project.another_engine().with_code(project.path(), git);
+        for file in files {
+            let decided = project.decide(&DecideInput {
+                affected_files: vec![(*file).to_owned()],
+                affected_symbols: vec!["tax".to_owned()],
+                ..choice(file, file, "Taxes are 19 percent")
+            });
+            assert_eq!(decided.anchored.len(), 1, "{file}");
+        }
+        project
+    }
+
+    #[test]
+    fn a_question_does_not_wait_for_the_search_in_the_background() {
+        let project = project(&["a.rs"]);
+        let state = project.engine.state::<SweptHead>();
+        let (tell, told) = mpsc::channel();
+        let answer = thread::scope(|scope| {
+            let searching = state.0.lock().expect("nobody failed with it");
+            scope.spawn(|| {
+                let input = WhyInput { scope: Some("a.rs".to_owned()), ..WhyInput::default() };
+                let why = project.engine.why(&input).expect("is answered");
+                tell.send(why.decisions.len()).expect("is waited for");
+            });
+            let answer = told.recv_timeout(Duration::from_secs(30));
+            drop(searching);
+            answer
+        });
+        assert_eq!(answer, Ok(1));
+    }
+
+    #[test]
+    fn a_search_that_ran_out_of_time_goes_on_where_it_stopped() {
+        let files = ["a.rs", "b.rs", "c.rs"];
+        let project = project(&files);
+        let code = project.engine.code().expect("is in git");
+        let head = code.git().head().expect("has a commit");
+        // One that takes all the time there is does not stand in the way of the others.
+        fs::remove_file(project.path().join("b.rs")).expect("removes");
+        let anchors = project.engine.store().view(all_anchors).expect("reads");
+        let slow = anchors.iter().find(|anchor| anchor.at.path() == "b.rs").expect("is bound");
+        code.set_timed_out(&slow.id, &head).expect("is kept");
+        let steps: Vec<bool> = (0..=files.len())
+            .map(|_| {
+                project.engine.sweep(code, Instant::now()).expect("looks");
+                code.sweep(&head).expect("reads") == Some(SweepProgress::Done)
+            })
+            .collect();
+        assert_eq!(steps, [false, false, false, true]);
+    }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use twining_code::{Language, blob_id, read_source};
 
 use super::checkout_files::CheckoutFiles;
-use super::database::{AssumedLines, CodeDatabase, MovedTo};
+use super::database::{AssumedLines, CodeDatabase, MovedTo, SweepProgress};
 use super::outline::SourceOutline;
 use crate::disk::Fingerprint;
 use crate::error::StoreError;
@@ -38,9 +38,6 @@ pub enum CodeVersion {
     /// A commit, by its hash.
     Commit(String),
 }
-
-/// No record: stands for all of them where a HEAD is kept for each.
-const SWEPT: &str = "";
 
 /// A version of a file, and what it defines.
 #[derive(Clone, Debug)]
@@ -221,14 +218,24 @@ impl CodeIndex {
         self.with_database(|database| database.moved_into(path))
     }
 
-    /// Whether all that is not at its place was looked for at this HEAD.
-    pub fn is_swept(&self, head: &str) -> Result<bool, StoreError> {
-        self.belongs(SWEPT, head)
+    /// How far all that is not at its place was looked for at this HEAD, if it was begun.
+    pub fn sweep(&self, head: &str) -> Result<Option<SweepProgress>, StoreError> {
+        self.with_database(|database| database.sweep(head))
     }
 
-    /// Says that all that is not at its place was looked for at this HEAD.
-    pub fn set_swept(&self, head: &str) -> Result<(), StoreError> {
-        self.set_belongs(&[SWEPT.to_owned()], head)
+    /// Keeps how far that is.
+    pub fn set_sweep(&self, head: &str, progress: &SweepProgress) -> Result<(), StoreError> {
+        self.keep(|database| database.set_sweep(head, progress))
+    }
+
+    /// Whether a search for an anchor's definition at this HEAD took all the time there is for one.
+    pub fn has_timed_out(&self, anchor: &str, head: &str) -> Result<bool, StoreError> {
+        self.with_database(|database| database.has_timed_out(anchor, head))
+    }
+
+    /// Says that it did.
+    pub fn set_timed_out(&self, anchor: &str, head: &str) -> Result<(), StoreError> {
+        self.keep(|database| database.set_timed_out(anchor, head))
     }
 
     /// Keeps what a search found.

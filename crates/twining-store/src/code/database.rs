@@ -16,7 +16,7 @@ const DB: &str = "code.db";
 const BESIDE: [&str; 2] = ["code.db-wal", "code.db-shm"];
 const STAMP: &str = "code.stamp";
 /// Grows with every change to the tables, or to what a grammar finds.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const DAY_MS: i64 = 24 * 3600 * 1000;
 /// What nobody asked for in this time is forgotten.
 const KEPT_MS: i64 = 30 * DAY_MS;
@@ -49,6 +49,8 @@ CREATE TABLE belongs(
     checkout INTEGER NOT NULL, record TEXT NOT NULL, head TEXT NOT NULL,
     PRIMARY KEY(checkout, record)
 ) WITHOUT ROWID;
+CREATE TABLE sweep(checkout INTEGER PRIMARY KEY, head TEXT NOT NULL, last TEXT);
+CREATE TABLE timed_out(anchor TEXT PRIMARY KEY, head TEXT NOT NULL) WITHOUT ROWID;
 ";
 
 const CHECKOUT: &str = "SELECT num FROM checkout WHERE folder = ?1";
@@ -83,6 +85,11 @@ const BELONGS: &str =
 const SET_BELONGS: &str =
     "INSERT OR REPLACE INTO belongs(checkout, record, head) VALUES(?1, ?2, ?3)";
 
+const SWEEP: &str = "SELECT last FROM sweep WHERE checkout = ?1 AND head = ?2";
+const SET_SWEEP: &str = "INSERT OR REPLACE INTO sweep(checkout, head, last) VALUES(?1, ?2, ?3)";
+const TIMED_OUT: &str = "SELECT EXISTS(SELECT 1 FROM timed_out WHERE anchor = ?1 AND head = ?2)";
+const SET_TIMED_OUT: &str = "INSERT OR REPLACE INTO timed_out(anchor, head) VALUES(?1, ?2)";
+
 /// The file kind of a file without grammar, in the column for languages.
 const NO_LANGUAGE: &str = "";
 
@@ -112,6 +119,15 @@ pub struct AssumedLines {
     pub head: String,
     /// As JSON.
     pub lines: String,
+}
+
+/// How far all that is not at its place was looked for at a HEAD.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SweepProgress {
+    /// Up to the anchor with this key, in the order of keys.
+    UpTo(String),
+    /// Up to the last.
+    Done,
 }
 
 impl CodeDatabase {
@@ -346,6 +362,35 @@ impl CodeDatabase {
         for record in records {
             statement.execute(params![self.checkout, record, head])?;
         }
+        Ok(())
+    }
+
+    /// How far the sweep at this HEAD has got, if there was one.
+    pub(super) fn sweep(&self, head: &str) -> Result<Option<SweepProgress>, StoreError> {
+        let read = |row: &rusqlite::Row<'_>| {
+            Ok(row.get::<_, Option<String>>(0)?.map_or(SweepProgress::Done, SweepProgress::UpTo))
+        };
+        let mut statement = self.conn.prepare_cached(SWEEP)?;
+        Ok(statement.query_row(params![self.checkout, head], read).optional()?)
+    }
+
+    pub(super) fn set_sweep(&self, head: &str, progress: &SweepProgress) -> Result<(), StoreError> {
+        let last = match progress {
+            SweepProgress::UpTo(key) => Some(key),
+            SweepProgress::Done => None,
+        };
+        self.conn.prepare_cached(SET_SWEEP)?.execute(params![self.checkout, head, last])?;
+        Ok(())
+    }
+
+    /// Whether a search for an anchor's definition at this HEAD took all the time there is for one.
+    pub(super) fn has_timed_out(&self, anchor: &str, head: &str) -> Result<bool, StoreError> {
+        let mut statement = self.conn.prepare_cached(TIMED_OUT)?;
+        Ok(statement.query_row([anchor, head], |row| row.get(0))?)
+    }
+
+    pub(super) fn set_timed_out(&self, anchor: &str, head: &str) -> Result<(), StoreError> {
+        self.conn.prepare_cached(SET_TIMED_OUT)?.execute([anchor, head])?;
         Ok(())
     }
 

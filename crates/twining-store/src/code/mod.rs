@@ -13,7 +13,7 @@ mod outline;
 pub use code_index::{
     CodeIndex, CodeVersion, FileVersion, IndexedSource, READING_TIME, SourceLookup,
 };
-pub use database::{AssumedLines, MovedTo};
+pub use database::{AssumedLines, MovedTo, SweepProgress};
 pub use moved_definition::{
     DefinitionSearch, MAX_SEARCH_TIME, OutlineChange, SeenDefinition, find_moved_in_history,
     likeliest_move,
