@@ -345,6 +345,27 @@ fn the_first_question_about_a_place_tells_what_moved_there() {
 }
 
 #[test]
+fn what_was_cut_when_somebody_asked_is_told_where_it_was_pasted() {
+    each(["in one commit", "in two"], |commits| {
+        let shop = Shop::new();
+        let (cut, rest) = taken_apart();
+        shop.write("src/hash.rs", &rest);
+        if commits == "in two" {
+            shop.repository.commit("cut");
+        }
+        shop.why("src/hash.rs");
+        assert_eq!(shop.why("src/hash.rs")["state"], "orphaned", "{commits}");
+        shop.write("src/auth.rs", &cut);
+        shop.repository.commit("paste");
+        // A busy machine finds it after the first answer.
+        shop.why("src/auth.rs");
+        let told = shop.repository.told(&["why", "src/auth.rs"]);
+        assert_eq!(told["decisions"][0]["id"], shop.decision.as_str(), "{commits}: {told}");
+        assert_eq!(shop.why("src/hash.rs")["at"], "src/auth.rs#hash_password", "{commits}");
+    });
+}
+
+#[test]
 fn what_another_worktree_confirms_of_its_own_code_counts_there_alone() {
     let shop = Shop::new();
     let fix = shop.repository.path("fix");

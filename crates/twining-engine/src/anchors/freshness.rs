@@ -273,6 +273,8 @@ pub(crate) struct Judging<'c> {
     version: CodeVersion,
     until: Option<Instant>,
     head: Mutex<Option<Option<String>>>,
+    /// Which commits led to HEAD.
+    earlier: Mutex<BTreeMap<String, bool>>,
     sources: Mutex<BTreeMap<String, SourceLookup>>,
     texts: Mutex<BTreeMap<String, Vec<u8>>>,
     missing: Mutex<Vec<Anchor>>,
@@ -290,6 +292,7 @@ impl<'c> Judging<'c> {
             version: CodeVersion::Checkout,
             until,
             head: Mutex::new(None),
+            earlier: Mutex::new(BTreeMap::new()),
             sources: Mutex::new(BTreeMap::new()),
             texts: Mutex::new(BTreeMap::new()),
             missing: Mutex::new(Vec::new()),
@@ -597,7 +600,8 @@ impl<'c> Judging<'c> {
     }
 
     /// What was found at this HEAD, or at the last one that was searched if it holds here too: it is
-    /// at that place, or it was nowhere and there are only later commits since.
+    /// at that place, or a commit took it away and there are only later commits since. What the
+    /// working tree alone had lost may have been pasted elsewhere before it was committed.
     fn known_move(&self, anchor: &Anchor, head: &str) -> Result<Option<MovedTo>, Failure> {
         if let Some(known) = self.code.moved(&anchor.id, head)? {
             return Ok(Some(known));
@@ -608,9 +612,15 @@ impl<'c> Judging<'c> {
                 Ok(place) => self.at_place(anchor, &place)?.is_some(),
                 Err(_) => false,
             },
-            None => self.code.git().is_before(&searched, head),
+            None => known.commit.is_some() && self.is_earlier(&searched, head),
         };
         Ok(holds.then_some(known))
+    }
+
+    fn is_earlier(&self, commit: &str, head: &str) -> bool {
+        let mut earlier = self.earlier.lock().unwrap_or_else(PoisonError::into_inner);
+        let ask = || self.code.git().is_before(commit, head);
+        *earlier.entry(commit.to_owned()).or_insert_with(ask)
     }
 
     fn missing_anchor(&self, anchor: Anchor, commit: Option<String>) -> JudgedAnchor {

@@ -143,12 +143,18 @@ impl Engine {
                 }
                 let judged = judging.judge(anchor)?;
                 let mut is_settled = true;
-                if judged.state == CodeState::Missing
-                    && !code.has_timed_out(&judged.anchor.id, &head)?
-                {
-                    let found = search_until(code, &judged.anchor, until)?;
-                    is_settled = found != DefinitionSearch::Unknown || Instant::now() < until;
-                    searched += 1;
+                match judged.state {
+                    CodeState::Missing if !code.has_timed_out(&judged.anchor.id, &head)? => {
+                        let found = search_until(code, &judged.anchor, until)?;
+                        is_settled = found != DefinitionSearch::Unknown || Instant::now() < until;
+                        searched += 1;
+                    }
+                    // What was gone at another HEAD may have come back since, elsewhere. No answer
+                    // waits for that: there may be many, and at each HEAD anew.
+                    CodeState::Orphaned if code.moved(&judged.anchor.id, &head)?.is_none() => {
+                        self.state::<SearchQueue>().add(vec![judged.anchor]);
+                    }
+                    _ => {}
                 }
                 if is_settled {
                     last = key;
