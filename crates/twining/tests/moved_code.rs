@@ -469,6 +469,32 @@ fn what_another_worktree_lets_go_is_still_bound_here() {
 }
 
 #[test]
+fn what_was_let_go_on_a_branch_stays_so_after_a_rebase_and_a_squash() {
+    each(JOINS, |(how, commands)| {
+        let shop = Shop::new();
+        shop.repository.git(&["checkout", "-q", "-b", "work"]);
+        shop.write("src/more.rs", "pub fn more() {}\n");
+        shop.repository.commit("more");
+        shop.repository.told(&["reanchor", &shop.decision, "--release"]);
+        shop.repository.commit("let go");
+        shop.repository.git(&["checkout", "-q", "main"]);
+        shop.write("README.md", "A shop.\n");
+        shop.repository.commit("meanwhile");
+        shop.repository.git(&["checkout", "-q", "work"]);
+        for command in commands {
+            shop.repository.git(command);
+        }
+        shop.use_argon2();
+        assert_eq!(shop.state("src/hash.rs"), "fresh", "{how}");
+        shop.repository.commit("argon2");
+        let drift = shop.repository.run(&["drift", "HEAD~1..HEAD"]);
+        assert_eq!(drift.code, 0, "{how}: {drift:?}");
+        let verify = shop.repository.run(&["verify", "--ci", "--base", "HEAD~1"]);
+        assert_eq!(verify.code, 0, "{how}: {verify:?}");
+    });
+}
+
+#[test]
 fn a_rename_a_move_and_a_change_in_a_commit_each_are_no_loss() {
     let shop = Shop::new();
     shop.repository.git(&["checkout", "-q", "-b", "work"]);

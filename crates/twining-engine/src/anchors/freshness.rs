@@ -472,14 +472,14 @@ impl<'c> Judging<'c> {
         let committed = String::from_utf8_lossy(&committed.unwrap_or_default()).into_owned();
         let mut merged = MergedCode::of(git, "HEAD", lines);
         let mut is_foreign = |line: &Anchor| {
-            let is_released = line.event() == Some(AnchorEvent::Released);
-            if is_released && is_let_go_for_another(line, lines) {
-                return false;
+            let is_committed = committed.contains(&line.id);
+            // Whoever lets a place go says nothing of the code: where the line is, it holds.
+            if line.event() == Some(AnchorEvent::Released) {
+                return !is_committed && !is_let_go_for_another(line, lines);
             }
             // Linked worktrees share the lines: they may be committed here before their code is.
-            let is_suspect = merged.lacks_commit_of(line) || line.seen.dirty && !is_released;
-            let is_committed = committed.contains(&line.id);
-            (is_suspect && !(is_committed && merged.has(line))) || (is_released && !is_committed)
+            let is_suspect = merged.lacks_commit_of(line) || line.seen.dirty;
+            is_suspect && !(is_committed && merged.has(line))
         };
         let foreign =
             lines.iter().filter(|line| is_foreign(line)).map(|line| line.id.clone()).collect();

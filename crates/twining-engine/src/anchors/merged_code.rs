@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use twining_code::{Excerpt, Freshness, judge, read_source};
-use twining_model::{Anchor, AnchorEvent};
+use twining_model::Anchor;
 use twining_store::code::SourceOutline;
 use twining_store::git::Git;
 
@@ -44,15 +44,10 @@ impl<'g> MergedCode<'g> {
         made_at(line).is_some_and(|head| self.unmerged.contains(head))
     }
 
-    /// Whether it has had the code as a line saw it, layout and comments aside; of a place that was
-    /// let go, whether the head has none there.
+    /// Whether it has had the code as a line saw it, layout and comments aside.
     pub(crate) fn has(&mut self, line: &Anchor) -> bool {
         let path = line.at.path();
         let versions = self.versions_of(path);
-        if line.event() == Some(AnchorEvent::Released) {
-            let now = versions.first().and_then(Option::as_ref);
-            return now.is_none_or(|now| now.outline.at(&line.at).is_none());
-        }
         let seen = recorded_sighting(line);
         versions.iter().flatten().any(|version| {
             let Some(there) = version.outline.at(&line.at) else { return false };
@@ -82,15 +77,15 @@ impl<'g> MergedCode<'g> {
 }
 
 /// Those of some lines that were written at a commit which a head has not, about code that it never
-/// had; and those about files that were not committed yet, and that it never had. By their ids.
+/// had; and those about files that were not committed yet, and that it never had. By their ids. None
+/// of them lets a place go: that says nothing of the code.
 pub(crate) fn not_merged(git: &Git, head: &str, lines: &[&Anchor]) -> BTreeSet<String> {
     let mut merged = MergedCode::of(git, head, lines);
     let mut is_foreign = |line: &Anchor| {
         if merged.lacks_commit_of(line) {
             return !merged.has(line);
         }
-        let is_released = line.event() == Some(AnchorEvent::Released);
-        line.seen.dirty && !is_released && !merged.has_file_of(line)
+        line.seen.dirty && !merged.has_file_of(line)
     };
     lines.iter().filter(|line| is_foreign(line)).map(|line| line.id.clone()).collect()
 }

@@ -109,16 +109,11 @@ fn elsewhere(request: &PullRequest<'_>, lines: &[&Anchor]) -> BTreeSet<String> {
         .collect();
     let changed: BTreeSet<&str> =
         request.changed.iter().filter_map(|file| file.old_path.as_deref()).collect();
-    let changes = [AnchorEvent::Confirmed, AnchorEvent::Reanchored, AnchorEvent::Released];
+    let binding = [AnchorEvent::Confirmed, AnchorEvent::Reanchored];
     let matters = |line: &&&Anchor| {
         let is_move = moved_at.contains(&(line.of.to_string(), line.timestamp.as_str()));
-        match line.event() {
-            Some(AnchorEvent::Released) if is_move => false,
-            Some(event) => {
-                changes.contains(&event) && (is_move || changed.contains(line.at.path()))
-            }
-            None => false,
-        }
+        line.event().is_some_and(|event| binding.contains(&event))
+            && (is_move || changed.contains(line.at.path()))
     };
     let asked: Vec<&Anchor> = lines.iter().filter(matters).copied().collect();
     with_what_they_let_go((request.not_merged)(&asked), lines)
