@@ -34,6 +34,19 @@ fn moved_shop() -> Shop {
     shop
 }
 
+/// How often a call asks git.
+fn git_calls(shop: &Shop, words: &[&str]) -> usize {
+    let log = shop.repository.path("git.log");
+    let script = format!(
+        "#!/bin/sh\necho \"$1\" >> '{}'\nPATH=/usr/bin:/bin\nexec git \"$@\"\n",
+        log.display()
+    );
+    shop.repository.program("git", &script);
+    std::fs::write(&log, "").expect("writes");
+    shop.repository.told(words);
+    std::fs::read_to_string(&log).expect("reads").lines().count()
+}
+
 fn rewrite(shop: &Shop) {
     let moved = taken_apart().0.replace("bcrypt::hash_with_salt", "argon2::hash_with_salt");
     shop.write("src/auth.rs", &moved);
@@ -363,6 +376,31 @@ fn what_was_cut_when_somebody_asked_is_told_where_it_was_pasted() {
         assert_eq!(told["decisions"][0]["id"], shop.decision.as_str(), "{commits}: {told}");
         assert_eq!(shop.why("src/hash.rs")["at"], "src/auth.rs#hash_password", "{commits}");
     });
+}
+
+#[test]
+fn a_file_that_many_records_moved_into_costs_no_more_git_than_one_record() {
+    let calls = |records: usize| {
+        let shop = Shop::new();
+        let names = ["hash_password", "verify", "hash_password", "verify"];
+        for (number, name) in names.iter().take(records).enumerate() {
+            let (summary, domain) = (format!("Keep {name} {number}"), format!("d{number}"));
+            let words = ["decide", &summary, "--why", "measured", "--domain", &domain];
+            let named = ["--affected-files", "src/hash.rs", "--affected-symbols", name];
+            shop.repository.told(&[&words[..], &named].concat());
+        }
+        shop.repository.commit("decide more");
+        shop.repository.git(&["mv", "src/hash.rs", "src/password.rs"]);
+        shop.repository.commit("move");
+        let asked = ["src/password.rs", "src/password.rs#hash_password"];
+        for _ in 0..2 {
+            let told = shop.repository.told(&["why", asked[0]]);
+            let decisions = told["decisions"].as_array().expect("a list");
+            assert_eq!(decisions.len(), records + 1, "{told}");
+        }
+        asked.map(|scope| git_calls(&shop, &["why", scope]))
+    };
+    assert_eq!(calls(4), calls(0));
 }
 
 #[test]

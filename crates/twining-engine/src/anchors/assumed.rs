@@ -66,7 +66,9 @@ pub(crate) struct AnchorLookup<'a> {
     code: Option<&'a CodeIndex>,
     view: &'a View<'a>,
     until: Instant,
+    judging: Option<Judging<'a>>,
     assumed: RefCell<BTreeMap<String, Vec<Anchor>>>,
+    moved: RefCell<BTreeMap<String, Vec<Anchor>>>,
     not_yet: RefCell<Vec<AnchoredRecord>>,
     has_overrun: Cell<bool>,
 }
@@ -74,8 +76,10 @@ pub(crate) struct AnchorLookup<'a> {
 impl<'a> AnchorLookup<'a> {
     /// Looks until this moment for what records from before were bound to.
     pub(crate) fn new(code: Option<&'a CodeIndex>, view: &'a View<'a>, until: Instant) -> Self {
-        let (assumed, not_yet, has_overrun) = Default::default();
-        Self { code, view, until, assumed, not_yet, has_overrun }
+        let judging = code.map(|code| Judging::new(code, Some(until)));
+        let (assumed, moved) = (RefCell::default(), RefCell::default());
+        let (not_yet, has_overrun) = Default::default();
+        Self { code, view, until, judging, assumed, moved, not_yet, has_overrun }
     }
 
     /// The anchors in a file.
@@ -89,8 +93,8 @@ impl<'a> AnchorLookup<'a> {
 
     /// Those in a file that only another branch let go.
     pub(crate) fn let_go_elsewhere(&self, path: &str) -> Result<Vec<Anchor>, Failure> {
-        let Some(code) = self.code else { return Ok(Vec::new()) };
-        Judging::new(code, Some(self.until)).let_go_elsewhere(self.view, path)
+        let Some(judging) = &self.judging else { return Ok(Vec::new()) };
+        judging.let_go_elsewhere(self.view, path)
     }
 
     /// The anchors at a place, of the written ones at most so many.
@@ -105,16 +109,22 @@ impl<'a> AnchorLookup<'a> {
 
     /// Those whose definitions were found in this file, where they are now.
     pub(crate) fn moved_into(&self, path: &str) -> Result<Vec<Anchor>, Failure> {
-        let Some(code) = self.code else { return Ok(Vec::new()) };
+        let (Some(code), Some(judging)) = (self.code, &self.judging) else {
+            return Ok(Vec::new());
+        };
+        if let Some(known) = self.moved.borrow().get(path) {
+            return Ok(known.clone());
+        }
         let mut found = Vec::new();
         for id in code.moved_into(path)? {
             let Some(anchor) = self.view.anchors().get(&id)? else { continue };
             // What moved on another branch may be at its place here.
-            let judged = Judging::new(code, Some(self.until)).judge(anchor)?;
+            let judged = judging.judge(anchor)?;
             if let Some(at) = judged.moved_to.filter(|place| place.path() == path) {
                 found.push(Anchor { at, ..judged.anchor });
             }
         }
+        self.moved.borrow_mut().insert(path.to_owned(), found.clone());
         Ok(found)
     }
 

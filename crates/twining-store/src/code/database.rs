@@ -5,6 +5,7 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 use twining_code::{Definition, DefinitionKind, Language, Sketch, TOKEN_RULES};
+use twining_model::Place;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::outline::SourceOutline;
@@ -16,7 +17,7 @@ const DB: &str = "code.db";
 const BESIDE: [&str; 2] = ["code.db-wal", "code.db-shm"];
 const STAMP: &str = "code.stamp";
 /// Grows with every change to the tables, or to what a grammar finds.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const DAY_MS: i64 = 24 * 3600 * 1000;
 /// What nobody asked for in this time is forgotten.
 const KEPT_MS: i64 = 30 * DAY_MS;
@@ -39,9 +40,10 @@ CREATE TABLE definition(
     PRIMARY KEY(blob, position)
 ) WITHOUT ROWID;
 CREATE TABLE moved(
-    anchor TEXT NOT NULL, head TEXT NOT NULL, place TEXT, commit_hash TEXT, tree TEXT NOT NULL,
-    at INTEGER NOT NULL,    PRIMARY KEY(anchor, head)
+    anchor TEXT NOT NULL, head TEXT NOT NULL, place TEXT, path TEXT, commit_hash TEXT,
+    tree TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY(anchor, head)
 ) WITHOUT ROWID;
+CREATE INDEX moved_path ON moved(path, anchor) WHERE path IS NOT NULL;
 CREATE TABLE assumed(
     record TEXT PRIMARY KEY, inputs INTEGER NOT NULL, head TEXT NOT NULL, lines TEXT NOT NULL
 ) WITHOUT ROWID;
@@ -69,9 +71,8 @@ const ADD_DEFINITION: &str = "INSERT OR IGNORE INTO definition\
 const MOVED: &str = "SELECT place, commit_hash, tree FROM moved WHERE anchor = ?1 AND head = ?2";
 const LAST_MOVED: &str =
     "SELECT place, commit_hash, tree, head FROM moved WHERE anchor = ?1 ORDER BY at DESC LIMIT 1";
-const MOVED_INTO: &str = "SELECT DISTINCT anchor FROM moved \
-    WHERE place = ?1 OR substr(place, 1, length(?1) + 1) = ?1 || '#' ORDER BY anchor";
-const SET_MOVED: &str = "INSERT OR REPLACE INTO moved(anchor, head, place, commit_hash, tree, at) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
+const MOVED_INTO: &str = "SELECT DISTINCT anchor FROM moved WHERE path = ?1 ORDER BY anchor";
+const SET_MOVED: &str = "INSERT OR REPLACE INTO moved(anchor, head, place, path, commit_hash, tree, at) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 const ASSUMED: &str = "SELECT head, lines FROM assumed WHERE record = ?1 AND inputs = ?2";
 const SET_ASSUMED: &str =
     "INSERT OR REPLACE INTO assumed(record, inputs, head, lines) VALUES(?1, ?2, ?3, ?4)";
@@ -314,8 +315,17 @@ impl CodeDatabase {
         moved: &MovedTo,
         now_ms: i64,
     ) -> Result<(), StoreError> {
-        let mut statement = self.conn.prepare_cached(SET_MOVED)?;
-        statement.execute(params![anchor, head, moved.place, moved.commit, moved.tree, now_ms])?;
+        let place = moved.place.as_ref().and_then(|place| place.parse::<Place>().ok());
+        let path = place.as_ref().map(Place::path);
+        self.conn.prepare_cached(SET_MOVED)?.execute(params![
+            anchor,
+            head,
+            moved.place,
+            path,
+            moved.commit,
+            moved.tree,
+            now_ms
+        ])?;
         Ok(())
     }
 
@@ -495,5 +505,24 @@ mod tests {
             .query_row("SELECT count(DISTINCT blob) FROM definition", [], |row| row.get(0))
             .expect("counts");
         assert_eq!(left, 1);
+    }
+    #[test]
+    fn what_moved_into_a_file_is_found_by_its_path_and_by_no_search_of_all_that_moved() {
+        let database = CodeDatabase::in_memory("here").expect("opens");
+        let moved = |anchor: &str, place: Option<&str>| {
+            let place = place.map(str::to_owned);
+            let moved = MovedTo { place, commit: None, tree: String::new() };
+            database.set_moved(anchor, "head", &moved, 0).expect("writes");
+        };
+        moved("a", Some("src/c%23.rs#tax"));
+        moved("b", Some("src/c%23.rs"));
+        moved("c", Some("src/c%23.rs.bak"));
+        moved("d", None);
+        assert_eq!(database.moved_into("src/c#.rs").expect("reads"), ["a", "b"]);
+        let plan: String = database
+            .conn
+            .query_row(&["EXPLAIN QUERY PLAN ", MOVED_INTO].concat(), [""], |row| row.get(3))
+            .expect("is planned");
+        assert!(plan.contains("moved_path"), "{plan}");
     }
 }

@@ -17,7 +17,7 @@ use crate::error::StoreError;
 use crate::log::store_files::{DecisionsChanged, StoreFiles};
 
 /// Grows with every change to the tables or to what is put into them.
-pub(super) const VERSION: u32 = 10;
+pub(super) const VERSION: u32 = 11;
 
 /// Tables, and those indexes that writing needs.
 ///
@@ -120,6 +120,7 @@ CREATE INDEX entity_name ON entity(name, kind, id);
 CREATE INDEX entity_name_key ON entity(name_key, id, kind);
 CREATE INDEX entity_alone ON entity(id) WHERE alone = 1;
 CREATE INDEX relation_dangling ON relation(id) WHERE dangling = 1;
+CREATE INDEX anchor_id ON anchor(id);
 CREATE INDEX anchor_record ON anchor(record, place, at, id, event, path);
 CREATE INDEX anchor_path ON anchor(path_key, place, record);
 CREATE INDEX anchor_place ON anchor(place, record);
