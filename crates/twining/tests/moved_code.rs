@@ -379,6 +379,23 @@ fn what_was_cut_when_somebody_asked_is_told_where_it_was_pasted() {
 }
 
 #[test]
+fn a_file_of_the_past_has_the_decisions_that_its_code_had_then() {
+    let shop = Shop::new();
+    shop.write("src/auth.rs", "pub fn login() {}\n");
+    shop.repository.commit("login");
+    let (cut, rest) = taken_apart();
+    shop.write("src/auth.rs", &format!("pub fn login() {{}}\n{cut}"));
+    shop.write("src/hash.rs", &rest);
+    shop.repository.commit("move");
+    let told =
+        || shop.repository.told(&["why", "src/auth.rs", "--as-of", "HEAD~1"])["decisions"].clone();
+    assert_eq!(told(), json!([]));
+    shop.repository.git(&["commit", "-q", "--allow-empty", "-m", "later"]);
+    // On a busy machine the search may come to no end in time.
+    assert!((0..5).any(|_| told()[0]["id"] == shop.decision.as_str()), "{}", told());
+}
+
+#[test]
 fn a_file_that_many_records_moved_into_costs_no_more_git_than_one_record() {
     let calls = |records: usize| {
         let shop = Shop::new();

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use twining_model::{Anchor, AnchorEvent, AnchorRole, AnchoredRecord, Id, Place, Time, limits};
-use twining_store::code::{AssumedLines, CodeIndex, FileVersion};
+use twining_store::code::{AssumedLines, CodeIndex, CodeVersion, FileVersion};
 use twining_store::{StoreError, View};
 
 use crate::anchors::capture::{Captured, capture_version};
@@ -82,6 +82,15 @@ impl<'a> AnchorLookup<'a> {
         Self { code, view, until, judging, assumed, moved, not_yet, has_overrun }
     }
 
+    /// The same for a question about this state of the code.
+    pub(crate) fn at(self, version: &CodeVersion) -> Result<Self, Failure> {
+        let judging = match (version, self.code) {
+            (CodeVersion::Checkout, _) | (_, None) => return Ok(self),
+            (version, Some(code)) => Judging::at(code, version.clone(), &[])?,
+        };
+        Ok(Self { judging: Some(judging), ..self })
+    }
+
     /// The anchors in a file.
     pub(crate) fn in_file(&self, path: &str) -> Result<Vec<Anchor>, Failure> {
         let mut anchors = self.view.anchors().in_file(path)?;
@@ -118,7 +127,7 @@ impl<'a> AnchorLookup<'a> {
         let mut found = Vec::new();
         for id in code.moved_into(path)? {
             let Some(anchor) = self.view.anchors().get(&id)? else { continue };
-            // What moved on another branch may be at its place here.
+            // What moved on another branch, or later than this, may be at its place here.
             let judged = judging.judge(anchor)?;
             if let Some(at) = judged.moved_to.filter(|place| place.path() == path) {
                 found.push(Anchor { at, ..judged.anchor });

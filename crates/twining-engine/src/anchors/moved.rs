@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use twining_model::{Anchor, AnchoredRecord, Place};
 use twining_store::View;
 use twining_store::code::{
-    CodeIndex, DefinitionSearch, MAX_SEARCH_TIME, MovedTo, SeenDefinition as SeenInCommit,
-    SweepProgress,
+    CodeIndex, CodeVersion, DefinitionSearch, MAX_SEARCH_TIME, MovedTo,
+    SeenDefinition as SeenInCommit, SweepProgress,
 };
 use twining_store::git::GitFolders;
 
@@ -109,8 +109,9 @@ impl Engine {
     /// names another place.
     pub(crate) fn search_moved_into(&self, asked: &str) -> Result<(), Failure> {
         let Some(code) = self.code() else { return Ok(()) };
+        let is_past = *self.code_version() != CodeVersion::Checkout;
         let place = Place::parse("scope", asked, self.store().root());
-        if place.is_ok_and(|place| code.has_file(place.path())) {
+        if !is_past && place.is_ok_and(|place| code.has_file(place.path())) {
             self.sweep(code, Instant::now() + NEW_HEAD_TIME)?;
         }
         Ok(())

@@ -285,7 +285,8 @@ impl Engine {
         outcome: &mut WhyOutcome,
     ) -> Result<(), Failure> {
         let path = outcome_path(asked, self.store().root());
-        let lookup = AnchorLookup::new(self.code(), view, Instant::now() + READING_TIME);
+        let lookup = AnchorLookup::new(self.code(), view, Instant::now() + READING_TIME)
+            .at(self.code_version())?;
         let on_it = match GivenPlace::read(asked).name {
             Some(name) => Some(anchors::records_on(&lookup, &path, name)?),
             None => None,
