@@ -396,6 +396,27 @@ fn a_file_of_the_past_has_the_decisions_that_its_code_had_then() {
 }
 
 #[test]
+fn git_is_asked_once_about_what_a_merged_branch_confirmed() {
+    let shop = Shop::new();
+    shop.repository.git(&["checkout", "-q", "-b", "work"]);
+    let checked = HASH.replace("let cost = 12;", "check(password);\n    let cost = 12;");
+    shop.write("src/hash.rs", &checked);
+    shop.repository.told(&["confirm", &shop.decision]);
+    shop.repository.commit("check");
+    shop.repository.git(&["checkout", "-q", "main"]);
+    shop.repository.git(&["merge", "-q", "--no-ff", "--no-edit", "work"]);
+    shop.write("src/hash.rs", &checked.replace("hashed.to_string()", "hashed.clone().to_string()"));
+    shop.repository.commit("touch");
+    let words = ["search-decisions", "bcrypt"];
+    let told = shop.repository.told(&words);
+    assert_eq!(code_in(&told, &shop.decision), Value::Null, "{told}");
+    assert_eq!(git_calls(&shop, &words), 0);
+    shop.repository.git(&["commit", "-q", "--allow-empty", "-m", "later"]);
+    assert_eq!(git_calls(&shop, &words), 1, "whether the commit is a later one");
+    assert_eq!(git_calls(&shop, &words), 0);
+}
+
+#[test]
 fn a_file_that_many_records_moved_into_costs_no_more_git_than_one_record() {
     let calls = |records: usize| {
         let shop = Shop::new();
@@ -406,7 +427,6 @@ fn a_file_that_many_records_moved_into_costs_no_more_git_than_one_record() {
             let named = ["--affected-files", "src/hash.rs", "--affected-symbols", name];
             shop.repository.told(&[&words[..], &named].concat());
         }
-        shop.repository.commit("decide more");
         shop.repository.git(&["mv", "src/hash.rs", "src/password.rs"]);
         shop.repository.commit("move");
         let asked = ["src/password.rs", "src/password.rs#hash_password"];

@@ -51,7 +51,7 @@ impl Engine {
             let is_of_branch = branch.is_some() && branch == here.branch;
             if !is_of_branch
                 && made_at != head
-                && !code.belongs(&record.to_string(), &head).unwrap_or(false)
+                && code.belongs_to(&record.to_string())?.as_ref() != Some(&head)
             {
                 let branch = branch.unwrap_or_else(|| short(&made_at).to_owned());
                 suspects.push(Suspect { record: record.clone(), branch, head: made_at });

@@ -136,7 +136,7 @@ fn without_other_branches(
     }
     let lines = histories.values().flatten();
     let of_others: Vec<&Anchor> = lines.filter(|line| before.is_of_another_branch(line)).collect();
-    let foreign = before.not_merged(&of_others);
+    let foreign = before.not_merged(&of_others)?;
     anchors.retain(|anchor| !histories.contains_key(&anchor.of));
     for lines in histories.values() {
         anchors.extend(in_force(lines, |line| !foreign.contains(&line.id)));

@@ -282,6 +282,7 @@ pub(crate) struct Judging<'c> {
     has_overrun: AtomicBool,
     is_shallow: OnceLock<bool>,
     position: OnceLock<HeadPosition>,
+    merged: Mutex<Option<MergedCode<'c>>>,
 }
 
 impl<'c> Judging<'c> {
@@ -300,6 +301,7 @@ impl<'c> Judging<'c> {
             has_overrun: AtomicBool::new(false),
             is_shallow: OnceLock::new(),
             position: OnceLock::new(),
+            merged: Mutex::new(None),
         }
     }
 
@@ -462,31 +464,46 @@ impl<'c> Judging<'c> {
         if is_sure && own.iter().all(JudgedAnchor::is_as_seen) {
             return Ok(own);
         }
-        let foreign = self.not_merged(&of_others);
+        let foreign = self.not_merged(&of_others)?;
         self.lock_missing().retain(|known| known.of != *record);
         self.judge_all(in_force(&lines, |line| !foreign.contains(&line.id)))
     }
 
     /// Those of some lines of other branches that HEAD does not have.
-    pub(super) fn not_merged(&self, lines: &[&Anchor]) -> BTreeSet<String> {
-        let git = self.code.git();
-        // A squash or a rebase keeps the line, and not the commit.
-        let committed = git.blobs(&["HEAD:./.twining/anchors.jsonl".to_owned()]).pop().flatten();
-        let committed = String::from_utf8_lossy(&committed.unwrap_or_default()).into_owned();
-        let mut merged = MergedCode::of(git, "HEAD", lines);
-        let mut is_foreign = |line: &Anchor| {
-            let is_committed = committed.contains(&line.id);
-            // Whoever lets a place go says nothing of the code: where the line is, it holds.
-            if line.event() == Some(AnchorEvent::Released) {
-                return !is_committed && !is_let_go_for_another(line, lines);
+    pub(super) fn not_merged(&self, lines: &[&Anchor]) -> Result<BTreeSet<String>, Failure> {
+        let head = self.position().commit.clone().unwrap_or_else(|| "HEAD".to_owned());
+        let (mut here, mut unknown) = (Vec::new(), Vec::new());
+        for &line in lines {
+            let lets_go = line.event() == Some(AnchorEvent::Released);
+            if lets_go && is_let_go_for_another(line, lines) {
+                continue;
             }
-            // Linked worktrees share the lines: they may be committed here before their code is.
-            let is_suspect = merged.lacks_commit_of(line) || line.seen.dirty;
-            is_suspect && !(is_committed && merged.has(line))
-        };
-        let foreign =
-            lines.iter().filter(|line| is_foreign(line)).map(|line| line.id.clone()).collect();
-        with_what_they_let_go(foreign, lines)
+            match self.code.belongs_to(&line.id)? {
+                Some(known) if known == head => {}
+                // A history keeps the code that it had; a line that lets go may be taken back.
+                Some(known) if !lets_go && self.is_earlier(&known, &head) => here.push(line),
+                _ => unknown.push(line),
+            }
+        }
+        let mut foreign = BTreeSet::new();
+        if !unknown.is_empty() {
+            let mut merged = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
+            let of_head = || MergedCode::of(self.code.git(), Some(self.code), &head);
+            let merged = merged.get_or_insert_with(of_head);
+            merged.ask_for_commits(&unknown);
+            for line in unknown {
+                if merged.counts(line) {
+                    here.push(line);
+                } else {
+                    foreign.insert(line.id.clone());
+                }
+            }
+        }
+        if !here.is_empty() && self.position().commit.is_some() {
+            let here: Vec<String> = here.into_iter().map(|line| line.id.clone()).collect();
+            self.code.set_belongs(&here, &head)?;
+        }
+        Ok(with_what_they_let_go(foreign, lines))
     }
 
     /// Once in a question the time is not kept: on a busy machine it would be over before the first

@@ -286,12 +286,13 @@ impl CodeIndex {
         Ok(FileVersion { source: self.read_and_keep(path, &bytes)?, bytes })
     }
 
-    /// Whether a record is known to belong to the commit that is checked out here.
-    pub fn belongs(&self, record: &str, head: &str) -> Result<bool, StoreError> {
-        self.with_database(|database| database.belongs(record, head))
+    /// The last commit checked out here that a record, or a line about its code, is known to belong
+    /// to.
+    pub fn belongs_to(&self, record: &str) -> Result<Option<String>, StoreError> {
+        self.with_database(|database| database.belongs_to(record))
     }
 
-    /// Keeps that records belong to the commit that is checked out here.
+    /// Keeps that records, or lines about their code, belong to the commit that is checked out here.
     pub fn set_belongs(&self, records: &[String], head: &str) -> Result<(), StoreError> {
         self.keep(|database| database.together(|database| database.set_belongs(records, head)))
     }

@@ -81,8 +81,7 @@ const FORGET_DEFINITIONS: &str =
 const FORGET_BLOBS: &str = "DELETE FROM blob WHERE used < ?1";
 const FORGET_MOVED: &str = "DELETE FROM moved WHERE at < ?1";
 
-const BELONGS: &str =
-    "SELECT EXISTS(SELECT 1 FROM belongs WHERE checkout = ?1 AND record = ?2 AND head = ?3)";
+const BELONGS: &str = "SELECT head FROM belongs WHERE checkout = ?1 AND record = ?2";
 const SET_BELONGS: &str =
     "INSERT OR REPLACE INTO belongs(checkout, record, head) VALUES(?1, ?2, ?3)";
 
@@ -361,10 +360,10 @@ impl CodeDatabase {
         Ok(())
     }
 
-    /// Whether a record is known to belong to what is checked out.
-    pub(super) fn belongs(&self, record: &str, head: &str) -> Result<bool, StoreError> {
+    /// The HEAD that a record, or a line about its code, is known to belong to.
+    pub(super) fn belongs_to(&self, record: &str) -> Result<Option<String>, StoreError> {
         let mut statement = self.conn.prepare_cached(BELONGS)?;
-        Ok(statement.query_row(params![self.checkout, record, head], |row| row.get(0))?)
+        Ok(statement.query_row(params![self.checkout, record], |row| row.get(0)).optional()?)
     }
 
     pub(super) fn set_belongs(&self, records: &[String], head: &str) -> Result<(), StoreError> {
