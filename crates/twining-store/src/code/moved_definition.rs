@@ -27,6 +27,11 @@ const LEAD: f64 = 0.1;
 /// same; without it, code that took over its job looks much the same.
 const RENAMED: f64 = 0.6;
 const SAME_NAME: f64 = 0.25;
+const LONGER_NAME: f64 = 0.15;
+/// How alike two are that are too small for likeness and have the same body.
+const SAME_BODY: f64 = 0.6;
+/// Beside the same name: what it belongs to has the same name too.
+const SAME_OUTER: f64 = 0.15;
 const RENAMED_FILE: f64 = 0.1;
 const SAME_FILE: f64 = 0.05;
 
@@ -75,7 +80,42 @@ struct Trail {
 struct Candidate {
     path: String,
     definition: Definition,
+    naming: Naming,
     score: f64,
+}
+
+/// What two definitions' names say of whether they are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Naming {
+    /// Nothing.
+    Other,
+    /// Of functions in one place, one name has all words of the other, two at least:
+    /// `cache_size` and `get_cache_size`.
+    Longer,
+    /// The same last name.
+    Same,
+    /// The same last name in what has the same name.
+    SameOuter,
+}
+
+impl Naming {
+    fn of(was: &Definition, now: &Definition, is_same_file: bool) -> Self {
+        let is_same_outer = outer(was) == outer(now);
+        if was.last_name() == now.last_name() {
+            match is_same_outer && outer(was).is_some() {
+                true => Self::SameOuter,
+                false => Self::Same,
+            }
+        } else if is_same_file
+            && is_same_outer
+            && matches!(was.kind, DefinitionKind::Function | DefinitionKind::Method)
+            && has_all_words(was.last_name(), now.last_name())
+        {
+            Self::Longer
+        } else {
+            Self::Other
+        }
+    }
 }
 
 impl CodeIndex {
@@ -447,9 +487,12 @@ fn best_of(trail: &Trail, changes: &[OutlineChange]) -> Option<Candidate> {
             }
             let bonus = if is_renamed && was_here { RENAMED_FILE } else { 0.0 }
                 + if change.path == trail.path { SAME_FILE } else { 0.0 };
-            candidates.extend(score(&trail.definition, definition, bonus).map(|score| Candidate {
+            let naming = Naming::of(&trail.definition, definition, was_here);
+            let score = score(&trail.definition, definition, naming).map(|score| score + bonus);
+            candidates.extend(score.map(|score| Candidate {
                 path: change.path.clone(),
                 definition: definition.clone(),
+                naming,
                 score,
             }));
         }
@@ -514,12 +557,49 @@ fn are_akin(one: &str, other: &str) -> bool {
 }
 
 /// How likely a definition is what another became; none if it cannot be.
-fn score(was: &Definition, now: &Definition, bonus: f64) -> Option<f64> {
-    let has_same_name = was.last_name() == now.last_name();
-    if !was.kind.is_like(now.kind) || (!has_same_name && was.tokens < SMALL) {
+fn score(was: &Definition, now: &Definition, naming: Naming) -> Option<f64> {
+    if !was.kind.is_like(now.kind) || (naming == Naming::Other && was.tokens < SMALL) {
         return None;
     }
-    Some(alike(was, now) + bonus + if has_same_name { SAME_NAME } else { 0.0 })
+    let by_name = match naming {
+        Naming::Other => 0.0,
+        Naming::Longer => LONGER_NAME,
+        Naming::Same => SAME_NAME,
+        Naming::SameOuter => SAME_NAME + SAME_OUTER,
+    };
+    let is_small = was.tokens.min(now.tokens) < FEWEST_TOKENS;
+    if naming == Naming::Longer && is_small && was.body == now.body {
+        return Some(SAME_BODY + by_name);
+    }
+    Some(alike(was, now) + by_name)
+}
+
+/// What a definition belongs to.
+fn outer(definition: &Definition) -> Option<&str> {
+    definition.name.rsplit_once('.').map(|(outer, _)| outer)
+}
+
+/// Whether one name has all words of the other, two at least.
+fn has_all_words(one: &str, other: &str) -> bool {
+    let words = |name: &str| {
+        let mut words: Vec<String> = Vec::new();
+        let mut is_inside = false;
+        for character in name.chars() {
+            if !character.is_alphanumeric() {
+                is_inside = false;
+                continue;
+            }
+            if !is_inside || character.is_uppercase() {
+                words.push(String::new());
+            }
+            is_inside = true;
+            words.last_mut().expect("a word has begun").extend(character.to_lowercase());
+        }
+        words
+    };
+    let (one, other) = (words(one), words(other));
+    let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+    short.len() > 1 && short.iter().all(|word| long.contains(word))
 }
 
 fn alike(was: &Definition, now: &Definition) -> f64 {
@@ -537,8 +617,7 @@ fn best(was: &Definition, mut candidates: Vec<Candidate>) -> Option<Candidate> {
     candidates.sort_by(|a, b| b.score.total_cmp(&a.score));
     let second = candidates.get(1).map_or(0.0, |candidate| candidate.score);
     let first = candidates.into_iter().next()?;
-    let has_same_name = was.last_name() == first.definition.last_name();
-    let is_enough = has_same_name || alike(was, &first.definition) >= RENAMED;
+    let is_enough = first.naming != Naming::Other || alike(was, &first.definition) >= RENAMED;
     (is_enough && first.score >= ACCEPTED && first.score - second >= LEAD).then_some(first)
 }
 
@@ -574,5 +653,41 @@ mod tests {
         };
         assert_eq!(moved_to("first").as_deref(), Some("b.py"));
         assert_eq!(moved_to("second"), None);
+    }
+
+    #[test]
+    fn a_longer_name_in_one_place_is_nearly_the_same_name() {
+        let moved_from = |was: &str, now: &str, path: &str| {
+            let [before, after] =
+                [was, now].map(|text| Arc::new(read_source("a.py", text.as_bytes()).into()));
+            let before: Arc<SourceOutline> = before;
+            let last = |outline: &SourceOutline| outline.definitions.last().cloned().expect("one");
+            let definition = last(&before);
+            let change = OutlineChange {
+                old_path: Some(path.to_owned()),
+                before: Some(before),
+                path: path.to_owned(),
+                after,
+            };
+            likeliest_move("a.py", &definition, &[change]).map(|(_, now)| now.name)
+        };
+        let method = |name: &str, more: &str| {
+            format!("class Field:\n    {more}def {name}(self):\n        return self.name\n")
+        };
+        let was = method("get_cache_name", "");
+        let found = moved_from(&was, &method("cache_name", "@property\n    "), "a.py");
+        assert_eq!(found.as_deref(), Some("Field.cache_name"));
+        assert_eq!(moved_from(&was, &method("cache_name", ""), "b.py"), None, "in another file");
+        assert_eq!(moved_from(&was, &method("name", ""), "a.py"), None, "one word says little");
+        assert_eq!(moved_from(&was, &method("cache_size", ""), "a.py"), None, "another word");
+    }
+
+    #[test]
+    fn names_are_compared_by_their_words() {
+        assert!(has_all_words("shouldExternalize", "shouldExternalizeForSSR"));
+        assert!(has_all_words("_check_templates_of", "check_templates"));
+        assert!(!has_all_words("window_frame_end", "window_frame_value"));
+        assert!(!has_all_words("less", "lessProcessor"));
+        assert!(!has_all_words("_", "__"));
     }
 }
