@@ -135,6 +135,16 @@ fn has_long_line(bytes: &[u8]) -> bool {
     })
 }
 
+/// Whether the grammar of the file's language finds errors in it: of what is around them, it may
+/// tell no definitions.
+#[must_use]
+pub fn has_syntax_error(path: &str, bytes: &[u8]) -> bool {
+    let grammar = Language::of_path(path).filter(|_| !is_foreign(path, bytes)).map(Grammar::of);
+    grammar
+        .and_then(|grammar| parse(grammar, bytes))
+        .is_some_and(|tree| tree.root_node().has_error())
+}
+
 fn parse(grammar: &Grammar, bytes: &[u8]) -> Option<Tree> {
     thread_local! {
         static PARSER: RefCell<Parser> = RefCell::new(Parser::new());

@@ -297,3 +297,52 @@ fn code_that_goes_to_another_dialect_is_found() {
         },
     );
 }
+
+#[test]
+fn a_clone_that_lacks_the_commit_that_was_seen_finds_what_moved_and_went() {
+    let changes: [(&[&str], &str); 2] = [
+        (&["mv", "src/hash.rs", "src/password.rs"], "src/password.rs#hash_password"),
+        (&["rm", "-q", "src/hash.rs"], "orphaned"),
+    ];
+    each(changes, |(change, told)| {
+        let shop = Shop::new();
+        // As a squash has it: one commit, and none of those that led to it.
+        shop.repository.git(&["checkout", "-q", "--orphan", "squashed"]);
+        shop.repository.commit("squashed");
+        let clone = shop.repository.path("clone");
+        let dir = clone.to_string_lossy().into_owned();
+        let from = format!("file://{}", shop.repository.path("shop").display());
+        shop.repository.git(&["clone", "-q", "--single-branch", &from, &dir]);
+        for words in [change, &["commit", "-q", "-m", "change"]] {
+            shop.repository.git(&[&["-C", dir.as_str()], words].concat());
+        }
+        let ask = || shop.repository.run_in(&clone, &["why", "src/", "--json"]).stdout;
+        let said = [ask(), ask(), ask()];
+        assert!(said[2].contains(told) && !said[2].contains("missing"), "{}", said[2]);
+        let range = ["drift", "HEAD~1..HEAD", "--json"];
+        let drift = shop.repository.run_in(&clone, &range).stdout;
+        assert!(drift.contains(told), "{drift}");
+    });
+}
+
+#[test]
+fn a_syntax_error_takes_no_record_its_code() {
+    let shop = Shop::new();
+    for broken in [
+        HASH.replacen(
+            "pub fn hash_password(",
+            "pub fn broken(text: &str -> {\n\npub fn hash_password(",
+            1,
+        ),
+        format!("<<<<<<< HEAD\nfn one() {{\n=======\nfn two() {{\n>>>>>>> side\n{HASH}"),
+        HASH.replacen("hash_password(", "hash_password((", 1),
+    ] {
+        shop.write("src/hash.rs", &broken);
+        let code = shop.code("src/hash.rs");
+        assert_ne!(code["state"], "orphaned", "{code}");
+        let ran = shop.repository.run(&["drift", "--json"]);
+        assert!(!ran.stdout.contains("orphaned"), "{ran:?}");
+    }
+    shop.write("src/hash.rs", "pub fn other( {}\n");
+    assert_eq!(shop.code("src/hash.rs")["state"], "orphaned", "its name is not there either");
+}

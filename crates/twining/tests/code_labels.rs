@@ -52,6 +52,8 @@ fn a_prompt_labels_what_changed_and_leaves_out_what_is_gone() {
             .to_string(),
     );
     assert!(!brief.stdout.contains("slow on purpose"), "{brief:?}");
+    let told = format!("[{}] orphaned: Hash passwords", shop.decision);
+    assert!(brief.stdout.contains(&told) && !brief.stdout.contains("did not fit"), "{brief:?}");
 }
 
 #[test]

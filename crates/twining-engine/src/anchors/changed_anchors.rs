@@ -186,7 +186,11 @@ impl<'c> PlaceSearch<'c> {
             }
         }
         // A record that the change itself made is bound to what the change made.
-        let seen_in = anchor.seen.commit.clone().filter(|seen| self.is_earlier(seen, commit));
+        let is_usable = |seen: &String| {
+            // After a squash or a rebase it may be in no clone but the one that made the record.
+            self.is_earlier(seen, commit) || !self.code.git().has_commit(seen)
+        };
+        let seen_in = anchor.seen.commit.clone().filter(is_usable);
         let (DriftDepth::Searched, Some(seen_in)) = (self.depth, seen_in) else {
             return Ok(DefinitionPlace::Nowhere);
         };
@@ -197,8 +201,8 @@ impl<'c> PlaceSearch<'c> {
         let Some(definition) = seen_definition(self.code, anchor)? else {
             return Ok(DefinitionPlace::Unknown);
         };
-        let path = anchor.at.path().to_owned();
-        let seen = SeenInCommit { path, definition, commit: seen_in };
+        let (path, blob) = (anchor.at.path().to_owned(), Some(anchor.seen.blob.clone()));
+        let seen = SeenInCommit { path, definition, commit: seen_in, blob };
         Ok(match self.code.find_moved_until(&seen, commit, left)? {
             DefinitionSearch::Found { path, name, nth, .. } => match place_of(&path, &name, nth) {
                 Some(place) if before.has(&place)? => DefinitionPlace::At(place),

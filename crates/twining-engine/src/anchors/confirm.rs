@@ -456,6 +456,9 @@ fn one_anchor(
     };
     match anchors.len() {
         1 => Ok(anchors.swap_remove(0)),
+        0 if all.is_empty() => Err(InvalidInput::new("id", "must be bound to code")
+            .because("the record is bound to no place; `--to PLACE` binds it")
+            .into()),
         0 => Err(InvalidInput::new("at", "must be a place that the record is bound to")
             .because(format!("its places: {}", listed(&all)))
             .into()),
@@ -469,7 +472,7 @@ fn one_anchor(
 fn found_place(code: &CodeIndex, anchor: &Anchor) -> Result<Place, Failure> {
     let nowhere = || {
         InvalidInput::new("accept", "needs a place that was found")
-            .because("the code was found nowhere: name one with `to`, or release it")
+            .because("nothing is found elsewhere: name a place with `to`; `confirm` where the code is at its place")
     };
     match moved::search(code, anchor)? {
         DefinitionSearch::Found { path, name, .. } if name.is_empty() => Ok(Place::file(&path)?),

@@ -391,7 +391,7 @@ impl Comparison {
         };
         let left = self.until.saturating_duration_since(Instant::now()).min(MAX_SEARCH_TIME);
         let path = place.path().to_owned();
-        let seen = SeenDefinition { path, definition: seen, commit: before.clone() };
+        let seen = SeenDefinition { path, definition: seen, commit: before.clone(), blob: None };
         Ok(match code.find_moved_until(&seen, after, left)? {
             DefinitionSearch::Found { path, name, nth, .. } => {
                 at_or_nowhere(place_of(&path, &name, nth))

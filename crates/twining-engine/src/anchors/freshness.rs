@@ -21,7 +21,9 @@ use twining_store::git::{GitFolders, HeadPosition};
 use crate::anchors::assumed::{AssumedAnchors, assumed_anchors, code_named_by, is_bound};
 use crate::anchors::merged_code::MergedCode;
 use crate::anchors::moved::SearchQueue;
-use crate::anchors::sighting::{definition_of, line_hashes_of, recorded_sighting};
+use crate::anchors::sighting::{
+    SYNTAX_ERROR, definition_of, is_hidden_by_error, line_hashes_of, recorded_sighting,
+};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::fields;
@@ -559,7 +561,10 @@ impl<'c> Judging<'c> {
         if source.blob == anchor.seen.blob && *place == anchor.at {
             return Ok(Some((CodeState::Fresh, None)));
         }
-        let Some(now) = source.file.at(place) else { return Ok(None) };
+        let Some(now) = source.file.at(place) else {
+            let is_hidden = is_hidden_by_error(place, &self.text(place.path()));
+            return Ok(is_hidden.then(|| (CodeState::Unchecked, Some(SYNTAX_ERROR.to_owned()))));
+        };
         let Some(seen) = self.seen(anchor)? else {
             return Ok(Some((
                 CodeState::Unchecked,

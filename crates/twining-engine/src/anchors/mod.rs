@@ -40,4 +40,4 @@ pub(crate) use lookup::{
 pub(crate) use merged_code::not_merged;
 pub(crate) use named_code::{GivenPlace, NamedCode, code_words, symbol};
 pub(crate) use rebind::Rebinding;
-pub(crate) use sighting::{definition_of, line_hashes_of, recorded_sighting};
+pub(crate) use sighting::{definition_of, is_hidden_by_error, line_hashes_of, recorded_sighting};

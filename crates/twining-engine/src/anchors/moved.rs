@@ -232,7 +232,8 @@ fn search_until(
     else {
         return Ok(DefinitionSearch::Unknown);
     };
-    let seen = SeenInCommit { path: anchor.at.path().to_owned(), definition, commit };
+    let (path, blob) = (anchor.at.path().to_owned(), Some(anchor.seen.blob.clone()));
+    let seen = SeenInCommit { path, definition, commit, blob };
     let begun = Instant::now();
     let left = until.saturating_duration_since(begun).min(MAX_SEARCH_TIME);
     let found = code.find_moved(&seen, left)?;

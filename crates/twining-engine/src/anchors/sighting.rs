@@ -2,8 +2,8 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
-use twining_code::{Definition, DefinitionKind, Sighting, Sketch, TOKEN_RULES};
-use twining_model::Anchor;
+use twining_code::{Definition, DefinitionKind, Sighting, Sketch, TOKEN_RULES, has_syntax_error};
+use twining_model::{Anchor, Place};
 
 /// What was seen; none if it was made by other token rules.
 pub(crate) fn recorded_sighting(anchor: &Anchor) -> Option<Sighting> {
@@ -18,6 +18,17 @@ pub(crate) fn recorded_sighting(anchor: &Anchor) -> Option<Sighting> {
         words: anchor.words.clone(),
         lines: line_hashes_of(anchor),
     })
+}
+
+/// Why a definition whose name is in the file may not be found there.
+pub(crate) const SYNTAX_ERROR: &str = "the file has a syntax error";
+
+/// Whether a definition that is not at its place may be there all the same: with a syntax error,
+/// even one in other code, the grammar tells not all that is in the file.
+pub(crate) fn is_hidden_by_error(place: &Place, bytes: &[u8]) -> bool {
+    let name = place.name().and_then(|name| name.rsplit('.').next());
+    name.is_some_and(|name| String::from_utf8_lossy(bytes).contains(name))
+        && has_syntax_error(place.path(), bytes)
 }
 
 /// The lines that a record names, as they were seen.

@@ -68,7 +68,7 @@ pub(super) fn test_coverage(
     let message = match status {
         CheckStatus::Skip => "no decision here names a file or a symbol".to_owned(),
         _ => format!(
-            "{tested} of {checked} decisions have a `tested_by` relation on what they affect{}",
+            "{tested} of {checked} decisions have a relation tested_by on what they affect{}",
             scope.limits_of_this()
         ),
     };

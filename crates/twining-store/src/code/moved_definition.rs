@@ -44,6 +44,8 @@ pub struct SeenDefinition {
     pub definition: Definition,
     /// The commit that was checked out then.
     pub commit: String,
+    /// What the file was. After a squash or a rebase another clone has it in another commit.
+    pub blob: Option<String>,
 }
 
 /// What a search found.
@@ -226,14 +228,22 @@ impl MovedSearch<'_> {
         Ok(source.is_some_and(|source| at(&source, &trail.definition).is_some()))
     }
 
+    /// The commit to begin at: where it was seen, or the last one in which the file was the same.
+    fn commit_of(&self, seen: &SeenDefinition) -> Option<String> {
+        if self.git.has_commit(&seen.commit) {
+            return Some(seen.commit.clone());
+        }
+        let until = self.end.unwrap_or("HEAD");
+        self.git.commit_with_blob(until, &seen.path, seen.blob.as_deref()?)
+    }
+
     fn is_over(&self) -> bool {
         Instant::now() >= self.until
     }
 
     fn run(&mut self, seen: &SeenDefinition) -> Result<DefinitionSearch, StoreError> {
-        if !self.git.has_commit(&seen.commit) {
-            return Ok(DefinitionSearch::Unknown);
-        }
+        let Some(commit) = self.commit_of(seen) else { return Ok(DefinitionSearch::Unknown) };
+        let seen = &SeenDefinition { commit, ..seen.clone() };
         let mut trail = Trail {
             path: seen.path.clone(),
             definition: seen.definition.clone(),

@@ -244,6 +244,25 @@ impl Git {
         self.blobs(&names)
     }
 
+    /// The last commit that led to another, or that one, in which a file was so.
+    pub(crate) fn commit_with_blob(&self, until: &str, path: &str, blob: &str) -> Option<String> {
+        if !(until == "HEAD" || is_hash(until)) || !is_plain(path) {
+            return None;
+        }
+        let words = ["log", COMMITS, "--format=%H", "--raw", "--no-abbrev", "--no-renames"];
+        let printed = self.lines(&[&words[..], &[until, "--", path]].concat());
+        let mut commit = None;
+        for line in printed {
+            // `:mode mode before after status`, a tab, the path.
+            match line.strip_prefix(':') {
+                Some(change) if change.split(' ').nth(3) == Some(blob) => return commit,
+                None if is_hash(&line) => commit = Some(line),
+                _ => {}
+            }
+        }
+        None
+    }
+
     /// Whether a commit is in this clone.
     #[must_use]
     pub fn has_commit(&self, hash: &str) -> bool {

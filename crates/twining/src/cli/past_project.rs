@@ -43,11 +43,15 @@ impl PastProject {
                 )
             })?;
         let folder = tempfile::tempdir().map_err(|error| failed(&error))?;
+        // Under its own name, which answers tell.
+        let name = located.place.project.file_name().unwrap_or("project".as_ref());
+        let project = folder.path().join(name);
+        std::fs::create_dir(&project).map_err(|error| failed(&error))?;
         for (path, bytes) in git.folder_at(&commit, FOLDER) {
-            write(folder.path(), &path, &bytes).map_err(|error| failed(&error))?;
+            write(&project, &path, &bytes).map_err(|error| failed(&error))?;
         }
         let place = StoreLocation {
-            project: folder.path().to_owned(),
+            project,
             aliases: [vec![located.place.project.clone()], located.place.aliases.clone()].concat(),
             git_dir: None,
             scratch: None,

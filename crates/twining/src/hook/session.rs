@@ -150,10 +150,20 @@ pub(super) fn of_session(
         }),
     );
     section(&mut lines, "Findings", context.recent_findings.iter().map(summary));
-    if context.omitted_count > 0 {
+    let without_code: Vec<String> = context
+        .omitted
+        .iter()
+        .filter_map(|left| {
+            let code = left.code?;
+            let said = format!("- [{}] {}: {}", left.id, code.as_str(), left.summary);
+            Some(text::excerpt(&text::visible(&said).replace('\n', " "), 400))
+        })
+        .collect();
+    let over_budget = context.omitted_count - without_code.len() as u64;
+    section(&mut lines, "Their code is gone, or on another branch", without_code.into_iter());
+    if over_budget > 0 {
         lines.push(format!(
-            "{} more did not fit; ask twining_assemble with your task and scope.",
-            context.omitted_count
+            "{over_budget} more did not fit; ask twining_assemble with your task and scope."
         ));
     }
     (lines.len() > 1).then(|| lines.join("\n"))

@@ -13,8 +13,8 @@ use twining_store::code::{
 };
 
 use crate::anchors::{
-    CodeState, DriftKind, commands_for, definition_of, is_let_go_for_another, judge_version,
-    line_hashes_of, place_of, recorded_sighting, with_what_they_let_go,
+    CodeState, DriftKind, commands_for, definition_of, is_hidden_by_error, is_let_go_for_another,
+    judge_version, line_hashes_of, place_of, recorded_sighting, with_what_they_let_go,
 };
 use crate::fields;
 use crate::verify::ci::pull_request::{ANCHORS, ChangedFile, MEMORY, PullRequest};
@@ -66,7 +66,7 @@ pub(in crate::verify) fn check(request: &PullRequest<'_>) -> Vec<CiFinding> {
 fn not_checked(decisions: &BTreeSet<&str>) -> Option<CiFinding> {
     let named: Vec<&str> = decisions.iter().take(NAMED).copied().collect();
     let message = format!(
-        "The code of {} could not be compared ({}): this clone has not what was seen of it, or where it moved was not found in time. Fetch the whole history, or run `twining confirm`.",
+        "The code of {} could not be compared ({}): this clone has not what was seen of it, where it moved was not found in time, or its file has a syntax error. Fetch the whole history, mend the file, or run `twining confirm`.",
         fields::count(decisions.len() as u64, "decision", "decisions"),
         named.join(", ")
     );
@@ -227,6 +227,7 @@ impl ChangedCode<'_> {
             path: anchor.at.path().to_owned(),
             definition: definition_of(anchor, seen),
             commit: anchor.seen.commit.clone()?,
+            blob: Some(anchor.seen.blob.clone()),
         };
         match (self.request.moved_until)(&seen, &self.request.merge_base, left) {
             DefinitionSearch::Found { path, name, nth, .. } => Some(place_of(&path, &name, nth)),
@@ -261,6 +262,9 @@ impl ChangedCode<'_> {
         let here = file.after.as_deref().filter(|_| is_here);
         let (place, found) = match here.and_then(|bytes| judged(was_at, bytes)) {
             Some(found) => (was_at.clone(), found),
+            None if here.is_some_and(|bytes| is_hidden_by_error(was_at, bytes)) => {
+                return Some(CodeCheck::Unchecked);
+            }
             None => {
                 let Some(searched) = self.moved_within(was_at, definition) else {
                     return Some(CodeCheck::Unchecked);
@@ -294,7 +298,7 @@ impl ChangedCode<'_> {
         }
         let left = self.until.saturating_duration_since(Instant::now()).min(MAX_SEARCH_TIME);
         let (path, commit) = (was_at.path().to_owned(), self.request.merge_base.clone());
-        let before = SeenDefinition { path, definition, commit };
+        let before = SeenDefinition { path, definition, commit, blob: None };
         match (self.request.moved_until)(&before, &self.request.head, left) {
             DefinitionSearch::Found { path, name, nth, .. } => Some(place_of(&path, &name, nth)),
             DefinitionSearch::Nowhere { .. } => Some(None),

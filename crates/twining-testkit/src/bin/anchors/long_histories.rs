@@ -102,7 +102,8 @@ pub(crate) fn score(
         if !checkouts.contains_key(&key) {
             checkouts.insert(key.clone(), ScratchCheckout::of(&repository, end)?);
         }
-        let seen = SeenDefinition { path: path.clone(), definition: then, commit: commit.clone() };
+        let (path, commit) = (path.clone(), commit.clone());
+        let seen = SeenDefinition { path, definition: then, commit, blob: None };
         let (answer, took) = checkouts[&key].search(&seen, options.max_time)?;
         score.took.push(took);
         match &answer {

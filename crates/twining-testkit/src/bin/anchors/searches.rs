@@ -79,6 +79,7 @@ pub(crate) fn score(
             path: fate.place.path.clone(),
             definition: then.clone(),
             commit: set.commits[0].clone(),
+            blob: None,
         };
         let (answer, took) = checkout.search(&seen, options.max_time)?;
         score.took.push(took);
