@@ -54,7 +54,6 @@ fn records_that_a_branch_from_before_the_link_takes_away_come_back_by_sync() {
     let output = project.command_of("sh", &["-c", &next]).output().expect("runs");
     assert!(output.status.success(), "{output:?}");
     post(&project, "after the link");
-    project.json(&["sync"]);
     git(&project, &["checkout", "-q", "-f", "old"]);
     git(&project, &["checkout", "-q", "-f", "main"]);
     assert_eq!(project.json(&["status"])["active_decisions"], 0, "git removed the files");

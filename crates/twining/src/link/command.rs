@@ -17,7 +17,7 @@ use super::link_report::LinkReport;
 use super::settings::LinkSettings;
 use super::sync_command::{copy_of, record_paths};
 use super::sync_state::SyncState;
-use super::{join_log, project_label};
+use super::{join_log, lost_records, project_label};
 use crate::args::{option, path, switch, word};
 use crate::output::{self, OutputFormat};
 use crate::person_check;
@@ -189,6 +189,9 @@ fn carry_out(
     let before = store.outbox().state()?;
     let delivered = store.outbox().deliver(log);
     SyncState::note(store, &delivered.as_ref().map(drop).map_err(copy_of));
+    if delivered.is_ok() {
+        lost_records::remember_counts(store)?;
+    }
     let after = store.outbox().state()?;
     let refused = after.refused;
     let left = after.waiting + refused.saturating_sub(before.refused);
