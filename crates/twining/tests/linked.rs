@@ -601,6 +601,24 @@ fn an_override_that_the_log_refused_is_not_repeated_here_and_is_taken_back_by_dr
 }
 
 #[test]
+fn archived_entries_are_not_called_lost() {
+    let server = TeamServer::start();
+    let (clone, other) = (linked(&server), linked(&server));
+    for n in 0..4 {
+        post(&clone, &format!("finding {n}"));
+    }
+    other.json(&["sync"]);
+    clone.json(&["sync"]);
+    let archived = clone.json(&["archive", "--summarize", "false"]);
+    assert_eq!(archived["archived_count"], 4, "{archived}");
+    assert!(!warnings(&clone).contains("lost_records"), "{}", warnings(&clone));
+    post(&other, "takes the archive in");
+    for project in [&clone, &other] {
+        assert_eq!(project.json(&["sync"])["followed_again"], false);
+    }
+}
+
+#[test]
 fn drop_takes_nothing_back_that_the_team_settled_meanwhile() {
     let server = TeamServer::start();
     let clone = overridden_and_refused(&server);

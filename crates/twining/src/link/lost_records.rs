@@ -18,6 +18,9 @@ struct ExchangedCounts {
     decisions: u64,
     entities: u64,
     relations: u64,
+    /// The size of the archive: entries that went there are not lost.
+    #[serde(default)]
+    archived_bytes: u64,
 }
 
 impl ExchangedCounts {
@@ -28,19 +31,26 @@ impl ExchangedCounts {
             decisions: counts.active + counts.provisional + counts.superseded + counts.overridden,
             entities: counts.entities,
             relations: counts.relations,
+            archived_bytes: archived_bytes(store),
         })
     }
 
     fn is_less_than(&self, other: &Self) -> bool {
-        self.entries < other.entries
+        (self.entries < other.entries && self.archived_bytes == other.archived_bytes)
             || self.decisions < other.decisions
             || self.entities < other.entities
             || self.relations < other.relations
     }
 }
 
-/// Whether the folder has fewer records than after the last exchange. What was archived or pruned
-/// here since is taken for lost too: following again brings nothing back that the log removed.
+fn archived_bytes(store: &Store) -> u64 {
+    let folder = store.location().project.join(".twining/archive");
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    files.filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
+}
+
+/// Whether the folder has fewer records than after the last exchange. What was pruned from the graph
+/// since is taken for lost too: following again brings nothing back that the log removed.
 pub(super) fn has_lost_records(store: &Store) -> Result<bool, StoreError> {
     let before: Option<ExchangedCounts> = store.local_state().read_json(NOTE);
     match before {
