@@ -445,7 +445,9 @@ pub(crate) fn described(
 }
 
 fn no_commit(name: &str) -> Failure {
-    InvalidInput::new("range", "must name commits of this clone")
-        .because(format!("there is no commit `{name}`"))
-        .into()
+    let why = match name.strip_prefix('.') {
+        Some(_) => "a range has two dots: `main..HEAD`".to_owned(),
+        None => format!("there is no commit `{name}`"),
+    };
+    InvalidInput::new("range", "must name commits of this clone").because(why).into()
 }

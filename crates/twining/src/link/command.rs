@@ -339,7 +339,7 @@ fn unreachable(address: &str, error: &LogError) -> CommandError {
             .with_hint(format!("nothing was changed; {hint}"));
     }
     CommandError::unavailable("OFFLINE", format!("{address} does not answer as a log: {error}"))
-        .with_hint("check the address and the token; nothing was changed")
+        .with_hint("check the address; if it is right, the service or its database is away: try again later. Nothing was changed")
 }
 
 /// Whether the folder has something to commit; also where nothing was committed yet.
