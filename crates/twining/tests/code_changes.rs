@@ -346,3 +346,21 @@ fn a_syntax_error_takes_no_record_its_code() {
     shop.write("src/hash.rs", "pub fn other( {}\n");
     assert_eq!(shop.code("src/hash.rs")["state"], "orphaned", "its name is not there either");
 }
+
+#[test]
+fn a_pure_move_of_what_a_post_names_takes_nothing_from_its_file() {
+    let shop = Shop::new();
+    let job =
+        |n: usize| format!("pub fn job{n}(at: u64) -> u64 {{\n    at * {n} + start{n}()\n}}\n");
+    let jobs: String = (10..40).map(job).collect();
+    shop.write("src/jobs.rs", &format!("{HASH}{jobs}"));
+    shop.repository.commit("jobs");
+    let summary = "`hash_password` takes its digest of bcrypt";
+    let posted = shop.repository.told(&["post", "warning", summary, "--scope", "src/jobs.rs"]);
+    assert_eq!(posted["anchored"].as_array().map(Vec::len), Some(2), "{posted}");
+    shop.write("src/work.rs", HASH);
+    shop.write("src/jobs.rs", &jobs);
+    shop.repository.commit("move");
+    let drift = shop.repository.told(&["drift", "HEAD~1..HEAD"])["findings"].to_string();
+    assert!(drift.contains("src/work.rs#hash_password") && !drift.contains("doubtful"), "{drift}");
+}

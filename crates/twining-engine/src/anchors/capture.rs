@@ -441,7 +441,17 @@ impl<'c> Capture<'c> {
         };
         let excerpt =
             Excerpt::read(at.path(), &bytes, &(definition.first_line..=definition.last_line));
-        let words = excerpt.witnesses(&self.named.text, &definition.name);
+        let mut words = excerpt.witnesses(&self.named.text, &definition.name);
+        if at.name().is_none() {
+            // They leave the file with the definitions, which are watched themselves.
+            let bound = self.found.places.iter().filter(|place| place.at.path() == at.path());
+            let watched: Vec<&str> = bound
+                .flat_map(|place| {
+                    place.words.iter().map(String::as_str).chain([place.definition.last_name()])
+                })
+                .collect();
+            words.retain(|word| !watched.contains(&word.as_str()));
+        }
         let lines = lines.map(|lines| line_hashes(at.path(), &bytes, &lines)).unwrap_or_default();
         self.found.places.push(CapturedPlace {
             kind: definition.kind.name().to_owned(),
