@@ -50,7 +50,7 @@ pub use freshness::{Doubt, Freshness, Judgement, Sighting, judge};
 pub use kind::DefinitionKind;
 pub use language::Language;
 pub use sketch::{FEWEST_TOKENS, Sketch, likeness};
-pub use source::{LARGEST_FILE, LONGEST_LINE, SourceFile, has_syntax_error, read_source};
+pub use source::{LARGEST_FILE, LONGEST_LINE, SourceFile, read_source};
 
 /// The version of the rules by which tokens are made. Hashes and sketches of another version say
 /// nothing about today's; compute them again from the bytes.

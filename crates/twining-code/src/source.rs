@@ -39,6 +39,8 @@ pub struct SourceFile {
     /// It was read as a whole: there is no grammar for it, it is too large, too slow, not UTF-8,
     /// vendored or not written by hand.
     pub coarse: bool,
+    /// The grammar finds errors in it: of what is around them, it may tell no definitions.
+    pub has_errors: bool,
     /// The file as one definition.
     pub whole: Definition,
     /// Its definitions in order; for a coarse file the whole.
@@ -76,8 +78,10 @@ pub fn read_source(path: &str, bytes: &[u8]) -> SourceFile {
         return read_coarse(path, bytes);
     }
     let grammar = language.map(Grammar::of);
+    let mut has_errors = false;
     let found = grammar.and_then(|grammar| {
         let tree = parse(grammar, bytes)?;
+        has_errors = tree.root_node().has_error();
         outlines(&tree, bytes, grammar)
     });
     let coarse = found.is_none();
@@ -98,7 +102,8 @@ pub fn read_source(path: &str, bytes: &[u8]) -> SourceFile {
         Definition::of_outline(found, *nth, span, &tokens, sketch)
     });
     let definitions = if coarse { vec![whole.clone()] } else { definitions.collect() };
-    SourceFile { language, coarse, definitions, imports, names: names(&tokens), whole }
+    let names = names(&tokens);
+    SourceFile { language, coarse, has_errors, definitions, imports, names, whole }
 }
 
 /// Reads a file as a whole, whatever its language.
@@ -109,6 +114,7 @@ fn read_coarse(path: &str, bytes: &[u8]) -> SourceFile {
     SourceFile {
         language: Language::of_path(path),
         coarse: true,
+        has_errors: false,
         definitions: vec![whole.clone()],
         imports: Vec::new(),
         names: BTreeMap::new(),
@@ -133,16 +139,6 @@ fn has_long_line(bytes: &[u8]) -> bool {
         line.len() > LONGEST_LINE
             && line.iter().filter(|byte| (**byte & 0xc0) != 0x80).count() > LONGEST_LINE
     })
-}
-
-/// Whether the grammar of the file's language finds errors in it: of what is around them, it may
-/// tell no definitions.
-#[must_use]
-pub fn has_syntax_error(path: &str, bytes: &[u8]) -> bool {
-    let grammar = Language::of_path(path).filter(|_| !is_foreign(path, bytes)).map(Grammar::of);
-    grammar
-        .and_then(|grammar| parse(grammar, bytes))
-        .is_some_and(|tree| tree.root_node().has_error())
 }
 
 fn parse(grammar: &Grammar, bytes: &[u8]) -> Option<Tree> {

@@ -102,7 +102,7 @@ fn check_rights(change: &Change, author: &RemoteAuthor) -> Result<(), StoreError
     let takes_away = !change.archived.is_empty()
         || !change.removed_entities.is_empty()
         || !change.removed_relations.is_empty();
-    // Of a decision that is settled twice in one line the last word counts, and each is judged alone.
+    // Each amendment is judged alone, and the last one counts: a decision is amended once in a line.
     let mut amended = HashSet::new();
     let settles_twice = !change.amendments.iter().all(|one| amended.insert(&one.id));
     if (takes_away || settles_twice) && !author.may_settle {

@@ -562,7 +562,7 @@ impl<'c> Judging<'c> {
             return Ok(Some((CodeState::Fresh, None)));
         }
         let Some(now) = source.file.at(place) else {
-            let is_hidden = is_hidden_by_error(place, &self.text(place.path()));
+            let is_hidden = is_hidden_by_error(place, &source.file, || self.text(place.path()));
             return Ok(is_hidden.then(|| (CodeState::Unchecked, Some(SYNTAX_ERROR.to_owned()))));
         };
         let Some(seen) = self.seen(anchor)? else {

@@ -2,8 +2,9 @@
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD as BASE64;
-use twining_code::{Definition, DefinitionKind, Sighting, Sketch, TOKEN_RULES, has_syntax_error};
+use twining_code::{Definition, DefinitionKind, Sighting, Sketch, TOKEN_RULES};
 use twining_model::{Anchor, Place};
+use twining_store::code::SourceOutline;
 
 /// What was seen; none if it was made by other token rules.
 pub(crate) fn recorded_sighting(anchor: &Anchor) -> Option<Sighting> {
@@ -25,10 +26,14 @@ pub(crate) const SYNTAX_ERROR: &str = "the file has a syntax error";
 
 /// Whether a definition that is not at its place may be there all the same: with a syntax error,
 /// even one in other code, the grammar tells not all that is in the file.
-pub(crate) fn is_hidden_by_error(place: &Place, bytes: &[u8]) -> bool {
+pub(crate) fn is_hidden_by_error(
+    place: &Place,
+    file: &SourceOutline,
+    bytes: impl FnOnce() -> Vec<u8>,
+) -> bool {
     let name = place.name().and_then(|name| name.rsplit('.').next());
-    name.is_some_and(|name| String::from_utf8_lossy(bytes).contains(name))
-        && has_syntax_error(place.path(), bytes)
+    let is_in_text = |name: &str| String::from_utf8_lossy(&bytes()).contains(name);
+    file.has_errors && name.is_some_and(is_in_text)
 }
 
 /// The lines that a record names, as they were seen.

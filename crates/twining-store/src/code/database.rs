@@ -17,7 +17,7 @@ const DB: &str = "code.db";
 const BESIDE: [&str; 2] = ["code.db-wal", "code.db-shm"];
 const STAMP: &str = "code.stamp";
 /// Grows with every change to the tables, or to what a grammar finds.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const DAY_MS: i64 = 24 * 3600 * 1000;
 /// What nobody asked for in this time is forgotten.
 const KEPT_MS: i64 = 30 * DAY_MS;
@@ -30,6 +30,7 @@ CREATE TABLE tree(
 ) WITHOUT ROWID;
 CREATE TABLE blob(
     num INTEGER PRIMARY KEY, id TEXT NOT NULL, language TEXT NOT NULL, coarse INTEGER NOT NULL,
+    has_errors INTEGER NOT NULL,
     used INTEGER NOT NULL, UNIQUE(id, language)
 );
 CREATE INDEX blob_used ON blob(used);
@@ -59,9 +60,9 @@ const CHECKOUT: &str = "SELECT num FROM checkout WHERE folder = ?1";
 const ADD_CHECKOUT: &str = "INSERT INTO checkout(folder) VALUES(?1)";
 const TREE: &str = "SELECT ino, size, mtime, blob FROM tree WHERE checkout = ?1 AND path = ?2";
 const SET_TREE: &str = "INSERT OR REPLACE INTO tree(checkout, path, ino, size, mtime, blob) VALUES(?1, ?2, ?3, ?4, ?5, ?6)";
-const BLOB: &str = "SELECT num, coarse, used FROM blob WHERE id = ?1 AND language = ?2";
-const ADD_BLOB: &str =
-    "INSERT OR IGNORE INTO blob(id, language, coarse, used) VALUES(?1, ?2, ?3, ?4)";
+const BLOB: &str = "SELECT num, coarse, has_errors, used FROM blob WHERE id = ?1 AND language = ?2";
+const ADD_BLOB: &str = "INSERT OR IGNORE INTO blob(id, language, coarse, has_errors, used)
+    VALUES(?1, ?2, ?3, ?4, ?5)";
 const USED: &str = "UPDATE blob SET used = ?2 WHERE num = ?1";
 const DEFINITIONS: &str = "SELECT name, nth, kind, first, last, signature, body, tokens, sketch \
     FROM definition WHERE blob = ?1 ORDER BY position";
@@ -226,12 +227,14 @@ impl CodeDatabase {
         now_ms: i64,
     ) -> Result<Option<SourceOutline>, StoreError> {
         let word = language.map_or(NO_LANGUAGE, Language::name);
-        let known: Option<(i64, bool, i64)> = self
+        let known: Option<(i64, bool, bool, i64)> = self
             .conn
             .prepare_cached(BLOB)?
-            .query_row(params![blob, word], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+            .query_row(params![blob, word], |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+            })
             .optional()?;
-        let Some((num, coarse, used)) = known else { return Ok(None) };
+        let Some((num, coarse, has_errors, used)) = known else { return Ok(None) };
         if now_ms - used > DAY_MS {
             self.conn.prepare_cached(USED)?.execute(params![num, now_ms])?;
         }
@@ -240,7 +243,7 @@ impl CodeDatabase {
         let mut rows = rows.collect::<Result<Vec<_>, _>>()?.into_iter();
         // The whole file comes first.
         let Some(whole) = rows.next() else { return Ok(None) };
-        Ok(Some(SourceOutline { language, coarse, whole, definitions: rows.collect() }))
+        Ok(Some(SourceOutline { language, coarse, has_errors, whole, definitions: rows.collect() }))
     }
 
     /// Keeps the definitions of a blob.
@@ -255,6 +258,7 @@ impl CodeDatabase {
             blob,
             word,
             source.coarse,
+            source.has_errors,
             now_ms
         ])?;
         if added == 0 {

@@ -10,6 +10,8 @@ pub struct SourceOutline {
     pub language: Option<Language>,
     /// Whether it was read as a whole.
     pub coarse: bool,
+    /// Whether the grammar finds errors in it: of what is around them, it may tell no definitions.
+    pub has_errors: bool,
     /// The file as one definition.
     pub whole: Definition,
     /// Its definitions in order; none of a coarse file.
@@ -45,8 +47,8 @@ impl SourceOutline {
 
 impl From<SourceFile> for SourceOutline {
     fn from(file: SourceFile) -> Self {
-        let SourceFile { language, coarse, whole, definitions, .. } = file;
+        let SourceFile { language, coarse, has_errors, whole, definitions, .. } = file;
         let definitions = if coarse { Vec::new() } else { definitions };
-        Self { language, coarse, whole, definitions }
+        Self { language, coarse, has_errors, whole, definitions }
     }
 }

@@ -159,7 +159,7 @@ pub(super) fn of_session(
             Some(text::excerpt(&text::visible(&said).replace('\n', " "), 400))
         })
         .collect();
-    let over_budget = context.omitted_count - without_code.len() as u64;
+    let over_budget = context.omitted_count.saturating_sub(without_code.len() as u64);
     section(&mut lines, "Their code is gone, or on another branch", without_code.into_iter());
     if over_budget > 0 {
         lines.push(format!(

@@ -262,7 +262,10 @@ impl ChangedCode<'_> {
         let here = file.after.as_deref().filter(|_| is_here);
         let (place, found) = match here.and_then(|bytes| judged(was_at, bytes)) {
             Some(found) => (was_at.clone(), found),
-            None if here.is_some_and(|bytes| is_hidden_by_error(was_at, bytes)) => {
+            None if here.is_some_and(|bytes| {
+                is_hidden_by_error(was_at, &outline(was_at.path(), bytes), || bytes.to_vec())
+            }) =>
+            {
                 return Some(CodeCheck::Unchecked);
             }
             None => {
